@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, type Schemas } from '../api.ts'
 import { queryClient } from '../query-client.ts'
+import type { Walls } from './walls.ts'
 
 export type Understood = Schemas['SnippetReport']
 export type UnderstoodItem = Understood['items'][number]
@@ -45,6 +46,8 @@ export interface NewServer {
   /** For a single STDIO server. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
+  /** Undefined: those of the setting. */
+  readonly walls: Walls | undefined
 }
 
 export interface Added {
@@ -65,13 +68,14 @@ export function useAddServer() {
       move_secrets,
       env,
       cwd,
+      walls,
     }: NewServer): Promise<Added[]> => {
       const body = { ...OPTIONS, snippet, start_mode, move_secrets, dry_run: false, ...(name && { name }) }
       const { items } = await api().post('/api/servers/import', { body })
       const added: Added[] = []
       for (const item of items) {
         if (item.id === null || item.outcome !== 'created') throw new Error(item.reason ?? item.outcome)
-        if (item.type === 'stdio') await complete(item, env, cwd)
+        if (item.type === 'stdio') await complete(item, { env, cwd, walls })
         added.push(await tried(item))
       }
       return added
@@ -80,15 +84,25 @@ export function useAddServer() {
   })
 }
 
-async function complete(item: UnderstoodItem, env: NewServer['env'], cwd: string): Promise<void> {
+type Completion = Pick<NewServer, 'env' | 'cwd' | 'walls'>
+
+/** Before its first start. */
+async function complete(item: UnderstoodItem, { env, cwd, walls }: Completion): Promise<void> {
   const change = {
     ...(Object.keys(env).length > 0 && {
       env: { ...Object.fromEntries(item.env.map((name) => [name, '***'])), ...env },
     }),
     ...(cwd !== '' && { cwd }),
+    ...walls,
   }
   if (Object.keys(change).length === 0 || item.id === null) return
-  await api().patch('/api/servers/{id}', { path: { id: item.id }, body: change })
+  const path = { id: item.id }
+  try {
+    await api().patch('/api/servers/{id}', { path, body: change })
+  } catch (error) {
+    await api().delete('/api/servers/{id}', { path }) // not as it was asked for
+    throw error
+  }
 }
 
 async function tried({ id, type, name }: UnderstoodItem): Promise<Added> {

@@ -14,6 +14,9 @@ export type Diagnosis = Schemas['Diagnosis']
 const refresh = (...roots: string[]) =>
   Promise.all(roots.map((root) => queryClient.invalidateQueries({ queryKey: [root] })))
 
+/** What decides whether a start works. */
+const MENDING = ['command', 'args', 'env', 'cwd', 'isolation', 'isolation_options']
+
 /**
  * Changes the definition of a server. Values that are `***` stay as they are stored. A server that failed is started
  * again after a change of what it runs, because that is what the change is for.
@@ -25,7 +28,7 @@ export function useChangeServer(server: Server) {
       if (server.type === 'http')
         return api().put('/api/http-servers/{id}', { path, body: change as HttpChange })
       const changed = await api().patch('/api/servers/{id}', { path, body: change as StdioChange })
-      const isMended = ['command', 'args', 'env', 'cwd'].some((field) => field in change)
+      const isMended = MENDING.some((field) => field in change)
       if (!isMended || !['failed', 'backoff'].includes(server.status)) return changed
       return api().post('/api/servers/{id}/restart', { path, query: { wait_s: 0 } })
     },

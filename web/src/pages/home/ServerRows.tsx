@@ -8,6 +8,7 @@ import { type Beat, Heartbeat } from '../../parts/charts/Heartbeat.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
 import { isBroken, needsEyes, shownStatus } from '../../parts/marks/status.ts'
+import { PlaceMark } from '../../parts/walls/PlaceMark.tsx'
 import { t } from './messages.ts'
 import css from './ServerRows.module.css'
 
@@ -108,6 +109,7 @@ function ServerRow({ server, series, window, hasChangedTools }: RowProps) {
         <Link href={`/servers/${server.id}`} className="cut">
           {server.name}
         </Link>
+        {server.type === 'stdio' && <PlaceMark walls={server} />}
       </th>
       <td className={`${css.status} ${needsEyes(server) ? `${tone} strong` : 'muted'}`}>
         {word}

@@ -8,6 +8,7 @@ import { t } from './messages.ts'
 import css from './Parts.module.css'
 import { ServerParts } from './ServerParts.tsx'
 import { StateParts } from './StateParts.tsx'
+import { WallsParts } from './WallsParts.tsx'
 
 /** Every part in every state. Only in development; not part of the build. */
 export function Page() {
@@ -21,6 +22,7 @@ export function Page() {
         <ChartParts />
         <ContentParts />
         <ServerParts />
+        <WallsParts />
         <LiveChartParts />
       </div>
     </div>

@@ -30,6 +30,8 @@ export const t = texts('parts', {
   dialogs: 'Dialogs',
   server: 'Of a server',
   fileChange: 'Change of a file',
+  places: 'Where a server runs',
+  walls: 'Walls',
   glyphs: 'Glyphs and icons',
   type: 'Type',
   colours: 'Series colours',

@@ -11,6 +11,7 @@ import { useNow } from '../../parts/marks/Time.tsx'
 import { exitText } from '../../parts/server/cause.ts'
 import { ServerMenu } from '../../parts/server/ServerMenu.tsx'
 import { canSignIn, SignIn, SignOut } from '../../parts/server/SignIn.tsx'
+import { PlaceText } from '../../parts/walls/PlaceMark.tsx'
 import { useSearchState } from '../../url/search-state.ts'
 import { t } from './messages.ts'
 import css from './Server.module.css'
@@ -43,6 +44,7 @@ export function Header({ server }: { readonly server: Server }) {
           <ServerMenu server={server} size={28} onRemoved={() => navigate('/servers')} />
         </div>
       </div>
+      {server.type === 'stdio' && <PlaceText walls={server} />}
     </div>
   )
 }

@@ -11,6 +11,8 @@ export const search = searchState({
   field: text(),
   /** Run the checks, which may start the server once. */
   check: flag(),
+  /** Try it behind walls. */
+  trial: flag(),
   q: text(),
   unused: flag(),
 })

@@ -3,7 +3,7 @@ import { useTestServer } from '../../data/server/server-changes.ts'
 import type { Server } from '../../data/servers.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showFailure } from '../../parts/controls/toasts.tsx'
-import { type Cause, firstSentence, missingVariable } from '../../parts/server/cause.ts'
+import { type Cause, firstSentence, lacksItsPlace, missingVariable } from '../../parts/server/cause.ts'
 import { canSignIn, SignIn } from '../../parts/server/SignIn.tsx'
 import { CauseStrip } from '../../parts/states/CauseStrip.tsx'
 import { t } from './messages.ts'
@@ -38,9 +38,15 @@ export function CauseRow({ server, cause }: { readonly server: Server; readonly 
               <Act size="xs" onClick={to('check=1')}>
                 {t('testShort')}
               </Act>
-              <Act size="xs" onClick={to(`tab=config&field=env${missing === null ? '' : `.${missing}`}`)}>
-                {missing === null ? t('editEnv') : t('setVariable', { name: missing })}
-              </Act>
+              {lacksItsPlace(server) ? (
+                <Act size="xs" onClick={to('tab=config&field=isolation')}>
+                  {t('changeIsolation')}
+                </Act>
+              ) : (
+                <Act size="xs" onClick={to(`tab=config&field=env${missing === null ? '' : `.${missing}`}`)}>
+                  {missing === null ? t('editEnv') : t('setVariable', { name: missing })}
+                </Act>
+              )}
             </>
           )}
           <Act size="xs" onClick={to('tab=logs')}>

@@ -7,6 +7,7 @@ import { useGrowing } from '../../parts/content/use-growing.tsx'
 import { StatusText } from '../../parts/marks/StatusText.tsx'
 import { Tag } from '../../parts/marks/Tag.tsx'
 import { causeOf, toolsNotice } from '../../parts/server/cause.ts'
+import { PlaceMark } from '../../parts/walls/PlaceMark.tsx'
 import { CauseRow } from './CauseRow.tsx'
 import { useDrawnSeries } from './data.ts'
 import { t } from './messages.ts'
@@ -34,7 +35,9 @@ export function ServerCards({ servers, users, selected, onSelect }: ListProps) {
               />
               <span className={css.head}>
                 <Link href={`/servers/${server.id}`}>{server.name}</Link>
-                <span className="muted sm">{server.type}</span>
+                <span className="muted sm">
+                  {server.type} {server.type === 'stdio' && <PlaceMark walls={server} />}
+                </span>
                 {toolsNotice(notices, server.id) && (
                   <Link href={`/servers/${server.id}?tab=tools`}>
                     <Tag tone="warn" glyph="look">

@@ -9,6 +9,7 @@ import { Cell, Head, Table } from '../../parts/content/Table.tsx'
 import { useGrowing } from '../../parts/content/use-growing.tsx'
 import { Monogram } from '../../parts/marks/Tag.tsx'
 import { causeOf, toolsNotice } from '../../parts/server/cause.ts'
+import { PlaceMark } from '../../parts/walls/PlaceMark.tsx'
 import { CauseRow } from './CauseRow.tsx'
 import { useDrawnSeries } from './data.ts'
 import { t } from './messages.ts'
@@ -51,7 +52,7 @@ export function ServerTable({ servers, users, selected, onSelect }: ListProps) {
             </Head>
             <Head width="11%">{t('name')}</Head>
             <Head>{t('status')}</Head>
-            <Head width={52}>{t('kind')}</Head>
+            <Head width={78}>{t('kind')}</Head>
             <Head number width={74}>
               {t('toolsOn')}
             </Head>
@@ -124,7 +125,9 @@ const ServerRow = memo(
           <Cell>
             <RowStatus server={server} hasChangedTools={hasChangedTools} />
           </Cell>
-          <Cell className="muted">{server.type}</Cell>
+          <Cell className="muted">
+            {server.type} {server.type === 'stdio' && <PlaceMark walls={server} />}
+          </Cell>
           <Cell number>{toolsOn(server)}</Cell>
           <Cell number>{tokens(server.tool_tokens)}</Cell>
           <Cell>

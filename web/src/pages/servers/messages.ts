@@ -43,6 +43,7 @@ export const t = texts('servers', {
   testShort: 'Test',
   editEnv: 'Edit env',
   editUrl: 'Edit',
+  changeIsolation: 'Change isolation',
   setVariable: 'Set {name}',
   logs: 'Logs',
   cardFigures: '{tools} · {tokens} tokens · p95 {p95}',

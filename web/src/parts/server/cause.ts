@@ -47,8 +47,16 @@ export function lastLineOf(server: Server): string | null {
 
 /** The process ran and ended; other failures happen before there is a process. */
 const NO_PROCESS = ['command_not_found', 'not_executable', 'cwd_not_found', 'bad_interpreter']
-export const endedByItself = ({ last_error }: Server): boolean =>
-  last_error !== null && !NO_PROCESS.includes(last_error.code) && !last_error.code.startsWith('package_')
+export const endedByItself = (server: Server): boolean =>
+  server.last_error !== null &&
+  !NO_PROCESS.includes(server.last_error.code) &&
+  !server.last_error.code.startsWith('package_') &&
+  !lacksItsPlace(server)
+
+/** Its sandbox or its container could not be made. Without isolation, the command may be `docker run`, which says the same. */
+const NO_PLACE = ['sandbox_unavailable', 'engine_unavailable', 'image_not_found', 'container_failed']
+export const lacksItsPlace = (server: Server): boolean =>
+  server.type === 'stdio' && server.isolation !== 'none' && NO_PLACE.includes(server.last_error?.code ?? '')
 
 /** `exit code 1`, `ended by SIGKILL`. */
 export function exitText({

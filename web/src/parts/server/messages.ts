@@ -22,6 +22,7 @@ export const t = texts('server-parts', {
   logs: 'Logs',
   traffic: 'Traffic',
   playground: 'Try its tools',
+  tryWalls: 'Try behind walls…',
   enableIn: 'Enable in…',
   disable: 'Disable',
   enable: 'Enable',

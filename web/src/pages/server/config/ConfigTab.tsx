@@ -1,19 +1,24 @@
 import { Textarea } from '@mantine/core'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, lazy, Suspense, useState } from 'react'
 import { type HttpChange, type StdioChange, useChangeServer } from '../../../data/server/server-changes.ts'
 import type { Server } from '../../../data/servers.ts'
 import { useSession } from '../../../data/session.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
 import { showDone } from '../../../parts/controls/toasts.tsx'
 import { ErrorState } from '../../../parts/states/ErrorState.tsx'
+import { useSearchState } from '../../../url/search-state.ts'
+import { search } from '../search.ts'
 import css from './Config.module.css'
-import { changesIn, type Definition, definitionOf, parseDefinition } from './definition.ts'
+import { changesIn, type Definition, definitionOf, parseDefinition, wallsIn } from './definition.ts'
 import { Fields } from './Fields.tsx'
 import { t } from './messages.ts'
+
+const TrialDialog = lazy(async () => ({ default: (await import('../trial/TrialDialog.tsx')).TrialDialog }))
 
 /** The definition as a form and as JSON, side by side: both edit the same draft. */
 export function ConfigTab({ server }: { readonly server: Server }) {
   const { mayChange } = useSession()
+  const [{ trial }, setSearch] = useSearchState(search)
   const stored = definitionOf(server)
   const [changes, setChanges] = useState<Definition>({})
   const [text, setText] = useState<string>() // the JSON while it cannot be read
@@ -30,6 +35,14 @@ export function ConfigTab({ server }: { readonly server: Server }) {
     const parsed = parseDefinition(next)
     setText(next)
     if (typeof parsed === 'object') setChanges(changesIn(stored, parsed))
+  }
+  /** What was kept is stored, so it is no change any more. */
+  const closeTrial = (hasKept: boolean) => {
+    setSearch({ trial: false })
+    if (!hasKept) return
+    const { isolation: _, isolation_options: __, ...others } = changes
+    setText(undefined)
+    setChanges(others)
   }
   const discard = () => {
     setText(undefined)
@@ -50,6 +63,11 @@ export function ConfigTab({ server }: { readonly server: Server }) {
   const willStart = ['failed', 'backoff'].includes(server.status)
   return (
     <form onSubmit={save} autoComplete="off">
+      {trial && server.type === 'stdio' && (
+        <Suspense fallback={null}>
+          <TrialDialog server={server} walls={wallsIn(draft)} onClose={closeTrial} />
+        </Suspense>
+      )}
       <div className={css.two}>
         <section className="card" aria-label={t('form')}>
           <div className="card-head">

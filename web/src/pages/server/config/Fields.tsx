@@ -6,6 +6,7 @@ import { useSearchState } from '../../../url/search-state.ts'
 import { search } from '../search.ts'
 import css from './Config.module.css'
 import type { Definition } from './definition.ts'
+import { Isolation } from './Isolation.tsx'
 import { t } from './messages.ts'
 import { Values } from './Values.tsx'
 
@@ -95,6 +96,9 @@ export function Fields({ server, draft, onChange }: Props) {
         }}
       />
       <Limits server={server} draft={draft} onChange={onChange} />
+      {server.type === 'stdio' && (
+        <Isolation isPackage={server.package !== null} draft={draft} onChange={onChange} />
+      )}
       <div className={css.pair}>
         {flag('expose')}
         {server.type === 'http' && flag('enabled')}

@@ -1,3 +1,4 @@
+import { type IsolationOptions, NO_DOORS, type Walls } from '../../../data/server/walls.ts'
 import type { Server } from '../../../data/servers.ts'
 
 /** What a user may change of a server, with secrets masked. */
@@ -16,6 +17,8 @@ const LOCAL = [
   'sharing',
   'max_instances',
   'restart',
+  'isolation',
+  'isolation_options',
   'timeouts',
   'tools',
   'expose',
@@ -44,6 +47,19 @@ export function changesIn(before: Definition, after: Definition): Definition {
     Object.entries(after).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(before[field])),
   )
 }
+
+/** The walls of a definition. Its JSON may have been edited to something else. */
+export function wallsIn({ isolation, isolation_options: given }: Definition): Walls {
+  const options = { ...NO_DOORS, ...(given as Partial<IsolationOptions> | null) }
+  const { write, read } = options
+  return {
+    isolation: isolation === 'sandbox' || isolation === 'container' ? isolation : 'none',
+    isolation_options: { ...options, write: pathsIn(write), read: pathsIn(read) },
+  }
+}
+
+const pathsIn = (paths: unknown): string[] =>
+  Array.isArray(paths) ? paths.filter((path) => typeof path === 'string') : []
 
 /** A text as a definition, or why it is none. */
 export function parseDefinition(text: string): Definition | string {

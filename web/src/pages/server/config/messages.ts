@@ -43,4 +43,6 @@ export const t = texts('server-config', {
   changes: { one: '{count} change not saved', other: '{count} changes not saved' },
   raw: 'Definition as JSON',
   default: 'default',
+  isolation: 'Isolation',
+  tryWalls: 'Try behind walls…',
 })

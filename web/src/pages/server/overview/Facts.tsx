@@ -3,7 +3,10 @@ import { useServerMetrics } from '../../../data/metrics.ts'
 import { useServerLogin } from '../../../data/server/server-login.ts'
 import type { Server } from '../../../data/servers.ts'
 import { percent, tokens } from '../../../format/format.ts'
+import { Act } from '../../../parts/controls/Act.tsx'
+import { useSearchState } from '../../../url/search-state.ts'
 import { Masked } from '../Masked.tsx'
+import { search } from '../search.ts'
 import { t } from './messages.ts'
 import css from './Overview.module.css'
 
@@ -55,7 +58,27 @@ function LocalFacts({ server }: { readonly server: Local }) {
       <Fact name={t('kind')}>{t('stdioKind', { mode: t(server.start_mode) })}</Fact>
       <Fact name={t('process')}>{server.pid ?? '–'}</Fact>
       <Fact name={t('restarts')}>{server.restart_count}</Fact>
+      <Place server={server} />
     </>
+  )
+}
+
+function Place({ server: { isolation } }: { readonly server: Local }) {
+  const [, setSearch] = useSearchState(search)
+  const show = () =>
+    setSearch(
+      { tab: 'config', ...(isolation === 'none' ? { trial: true } : { field: 'isolation' }) },
+      { push: true },
+    )
+  return (
+    <Fact name={t('isolation')}>
+      <span className={css.place}>
+        {t(`in_${isolation}`)}
+        <Act size="xs" look="quiet" onClick={show}>
+          {isolation === 'none' ? t('tryWalls') : t('change')}
+        </Act>
+      </span>
+    </Fact>
   )
 }
 

@@ -11,6 +11,7 @@ import {
   type Cause,
   endedByItself,
   isDegraded,
+  lacksItsPlace,
   lastLineOf,
   missingVariable,
   sentence,
@@ -99,6 +100,7 @@ function Help({ server }: { readonly server: Server }) {
         {t('setVariable', { name: missing })}
       </Act>
     )
+  if (lacksItsPlace(server)) return <Act onClick={() => edit('isolation')}>{t('changeIsolation')}</Act>
   const [first] = Object.keys(server.env)
   if (!endedByItself(server)) return <Act onClick={() => edit('command')}>{t('editCommand')}</Act>
   return (
@@ -113,7 +115,8 @@ function Checked({ server }: { readonly server: Server }) {
   const [{ check }] = useSearchState(search)
   const [isAsked, setAsked] = useState(check)
   const { mayChange } = useSession()
-  const isHarmless = server.status === 'backoff' || (server.status === 'failed' && !endedByItself(server))
+  const hasNoProgram = !endedByItself(server) && !lacksItsPlace(server)
+  const isHarmless = server.status === 'backoff' || (server.status === 'failed' && hasNoProgram)
   const { data, error, isFetching } = useDiagnosis(server, isHarmless || isAsked || check)
   if (!mayChange || isDegraded(server)) return null
   return (
@@ -137,8 +140,8 @@ function Checked({ server }: { readonly server: Server }) {
   )
 }
 
-/** Said elsewhere on the card. */
-const REPEATED = ['exits', 'processes']
+/** Said elsewhere on the page. */
+const REPEATED = ['exits', 'processes', 'place']
 /** Short words for what is as it should be. Other checks are shown with their own text. */
 const WORDS = ['references', 'package', 'command', 'cwd', 'handshake', 'enabled'] as const
 

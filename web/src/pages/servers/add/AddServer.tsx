@@ -7,6 +7,7 @@ import { Act } from '../../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../../parts/controls/toasts.tsx'
 import { EnableDialog } from '../../../parts/server/EnableDialog.tsx'
 import { ErrorState } from '../../../parts/states/ErrorState.tsx'
+import { namesImage } from '../../../parts/walls/walls.ts'
 import css from './Add.module.css'
 import { t } from './messages.ts'
 import { type Choices, NO_CHOICES, Options } from './Options.tsx'
@@ -31,7 +32,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!isReady) return
-    const { start_mode, move_secrets, cwd, variables } = choices
+    const { start_mode, move_secrets, cwd, variables, walls } = choices
     const env = Object.fromEntries(
       variables.filter((each) => each.name !== '').map((each) => [each.name.trim(), each.value]),
     )
@@ -43,6 +44,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
         move_secrets: move_secrets && secrets.length > 0,
         env,
         cwd,
+        walls: only?.type === 'stdio' ? walls : undefined,
       },
       { onSuccess: (all) => (choices.agents.length > 0 ? setAdded(all) : finish(all)) },
     )
@@ -85,7 +87,14 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
           <Options
             choices={choices}
             onChange={(change) => setChoices({ ...choices, ...change })}
-            single={only && { name: only.name, isLocal: only.type === 'stdio', env: only.env }}
+            single={
+              only && {
+                name: only.name,
+                isLocal: only.type === 'stdio',
+                env: only.env,
+                namesImage: namesImage(only.command, only.args),
+              }
+            }
           />
         )}
         {only && (

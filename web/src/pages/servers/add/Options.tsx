@@ -1,6 +1,8 @@
 import { Checkbox, PasswordInput, Select, TextInput } from '@mantine/core'
 import { useFoundAgents } from '../../../data/agents.ts'
+import { NO_DOORS, type Walls } from '../../../data/server/walls.ts'
 import { Act, IconAct } from '../../../parts/controls/Act.tsx'
+import { WallsFields } from '../../../parts/walls/WallsFields.tsx'
 import css from './Add.module.css'
 import { t } from './messages.ts'
 
@@ -9,6 +11,8 @@ export interface Choices {
   readonly variables: readonly { readonly name: string; readonly value: string }[]
   readonly cwd: string
   readonly start_mode: 'on_demand' | 'eager' | 'manual'
+  /** Undefined: those of the setting. */
+  readonly walls: Walls | undefined
   readonly agents: readonly string[]
   readonly move_secrets: boolean
 }
@@ -17,6 +21,7 @@ export const NO_CHOICES: Choices = {
   variables: [],
   cwd: '',
   start_mode: 'on_demand',
+  walls: undefined,
   agents: [],
   move_secrets: true,
 }
@@ -26,13 +31,18 @@ interface Props {
   readonly onChange: (change: Partial<Choices>) => void
   /** Of the only server; with several there is nothing to name. */
   readonly single:
-    | { readonly name: string; readonly isLocal: boolean; readonly env: readonly string[] }
+    | {
+        readonly name: string
+        readonly isLocal: boolean
+        readonly env: readonly string[]
+        readonly namesImage: boolean
+      }
     | undefined
 }
 
 const MODES = ['on_demand', 'eager', 'manual'] as const
 
-/** Name, variables, folder, start mode and agents. */
+/** Name, variables, folder, start mode, isolation and agents. */
 export function Options({ choices, onChange, single }: Props) {
   const { data: agents = [] } = useFoundAgents()
   return (
@@ -80,6 +90,14 @@ export function Options({ choices, onChange, single }: Props) {
               onChange={(value) =>
                 onChange({ start_mode: MODES.find((mode) => mode === value) ?? 'on_demand' })
               }
+            />
+          </dd>
+          <dt className={css.top}>{t('isolation')}</dt>
+          <dd>
+            <WallsFields
+              walls={choices.walls ?? { isolation: 'none', isolation_options: NO_DOORS }}
+              namesImage={single.namesImage}
+              onChange={(walls) => onChange({ walls })}
             />
           </dd>
         </>

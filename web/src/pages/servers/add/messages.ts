@@ -32,6 +32,7 @@ export const t = texts('add-server', {
   on_demand: 'on demand',
   eager: 'with Toolroom',
   manual: 'by hand',
+  isolation: 'Isolation',
   enableIn: 'Enable in',
   willRun: 'What will run',
   willReach: 'What will be reached',

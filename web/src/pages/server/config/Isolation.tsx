@@ -1,0 +1,38 @@
+import { useSession } from '../../../data/session.ts'
+import { Act } from '../../../parts/controls/Act.tsx'
+import { WallsFields } from '../../../parts/walls/WallsFields.tsx'
+import { namesImage } from '../../../parts/walls/walls.ts'
+import { useSearchState } from '../../../url/search-state.ts'
+import { search } from '../search.ts'
+import css from './Config.module.css'
+import { type Definition, wallsIn } from './definition.ts'
+import { t } from './messages.ts'
+
+interface Props {
+  readonly isPackage: boolean
+  readonly draft: Definition
+  readonly onChange: (change: Definition) => void
+}
+
+/** Where it runs, and the way to find out what it needs there. */
+export function Isolation({ isPackage, draft, onChange }: Props) {
+  const { mayChange } = useSession()
+  const [, setSearch] = useSearchState(search)
+  return (
+    <div className={css.isolation}>
+      <span className={css.heading}>
+        <span className={css.label}>{t('isolation')}</span>
+        <Act size="xs" icon="shield" changes onClick={() => setSearch({ trial: true }, { push: true })}>
+          {t('tryWalls')}
+        </Act>
+      </span>
+      <WallsFields
+        walls={wallsIn(draft)}
+        isPackage={isPackage}
+        namesImage={namesImage(draft.command, draft.args)}
+        disabled={!mayChange}
+        onChange={({ isolation, isolation_options }) => onChange({ isolation, isolation_options })}
+      />
+    </div>
+  )
+}

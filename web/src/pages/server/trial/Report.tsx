@@ -1,0 +1,116 @@
+import { useEffect, useRef } from 'react'
+import { useShort } from '../../../data/live/home-folder.ts'
+import type { IsolationOptions, Refusal, WallsReport } from '../../../data/server/walls.ts'
+import { duration } from '../../../format/format.ts'
+import { Act } from '../../../parts/controls/Act.tsx'
+import { Glyph } from '../../../parts/marks/Glyph.tsx'
+import { CauseStrip } from '../../../parts/states/CauseStrip.tsx'
+import { isOpen, withDoor } from '../../../parts/walls/walls.ts'
+import { t } from './messages.ts'
+import css from './Trial.module.css'
+
+interface Props {
+  readonly report: WallsReport
+  /** Of the dialog, which the doors change. */
+  readonly options: IsolationOptions
+  readonly onChange: (options: IsolationOptions) => void
+}
+
+/** How it ran, what it was refused, and what was not seen. */
+export function Report({ report, options, onChange }: Props) {
+  const { ok, error, calls, stderr_tail, tool_count, duration_ms } = report
+  const section = useRef<HTMLElement>(null)
+  useEffect(() => section.current?.scrollIntoView({ block: 'start' }), [])
+  return (
+    <section ref={section} className={css.report} aria-label={t('report')} aria-live="polite">
+      {ok ? (
+        <p className={css.fact}>
+          <span className="ok">
+            <Glyph name="tick" />
+          </span>
+          {t('started', { count: tool_count ?? 0, time: duration(duration_ms) })}
+        </p>
+      ) : (
+        <CauseStrip
+          tone="err"
+          sentence={t('notStarted')}
+          evidence={error?.message}
+          advice={error?.hint ?? undefined}
+        />
+      )}
+      {!ok && stderr_tail.length > 0 && <Verbatim label={t('wrote')} text={stderr_tail.join('\n')} />}
+      {calls.map(({ tool, ok: worked, text }, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a call has no other identity
+        <div key={index} className={css.made}>
+          <p className={css.fact}>
+            <span className={worked ? 'ok' : 'err'}>
+              <Glyph name={worked ? 'tick' : 'err'} />
+            </span>
+            <span className="mono">{tool}</span>
+          </p>
+          {text !== '' && <Verbatim label={t('result', { number: index + 1, tool })} text={text} />}
+        </div>
+      ))}
+      <Refusals report={report} options={options} onChange={onChange} />
+      {ok && <Unseen report={report} />}
+    </section>
+  )
+}
+
+function Refusals({ report: { refused, suggested_options }, options, onChange }: Props) {
+  const short = useShort()
+  if (refused.length === 0) return <p className="muted">{t('nothing')}</p>
+  const doors = refused.map(({ path, ...rest }): Refusal => ({ ...rest, path: path && short(path) }))
+  return (
+    <div className={css.refused}>
+      <div className={css.head}>
+        <b className="strong">{t('refused')}</b>
+        {doors.length > 1 && doors.some((door) => !isOpen(options, door)) && (
+          <Act size="xs" onClick={() => onChange(suggested_options)}>
+            {t('openAll')}
+          </Act>
+        )}
+      </div>
+      {doors.map((door) => {
+        const open = isOpen(options, door)
+        return (
+          <CauseStrip
+            key={`${door.kind} ${door.path}`}
+            tone={open ? 'ok' : 'warn'}
+            sentence={sentenceOf(door, open)}
+            evidence={short(door.evidence)}
+          >
+            <Act
+              size="xs"
+              look={open ? 'quiet' : 'plain'}
+              onClick={() => onChange(withDoor(options, door, !open))}
+            >
+              {open ? t('shut') : t(`open${door.kind}`)}
+            </Act>
+          </CauseStrip>
+        )
+      })}
+    </div>
+  )
+}
+
+function sentenceOf({ kind, path }: Refusal, open: boolean): string {
+  if (kind === 'network') return open ? t('networkOpen') : t('network')
+  return t(`${kind}${open ? 'Open' : 'Shut'}`, { path: path ?? '' })
+}
+
+/** What did not happen says nothing about what is needed. */
+function Unseen({ report: { tools, calls } }: Pick<Props, 'report'>) {
+  const called = new Set(calls.map(({ tool }) => tool))
+  const count = tools.filter(({ name }) => !called.has(name)).length
+  return <p className="muted sm">{count === 0 ? t('unseenWays') : t('unseen', { count })}</p>
+}
+
+function Verbatim({ label, text }: { readonly label: string; readonly text: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reachable with the keyboard
+    <section className={css.verbatim} aria-label={label} tabIndex={0}>
+      {text}
+    </section>
+  )
+}

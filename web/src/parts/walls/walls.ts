@@ -1,0 +1,66 @@
+import type { IsolationOptions, Refusal, Walls } from '../../data/server/walls.ts'
+import { t } from './messages.ts'
+
+const SHOWN = 2
+
+interface Fact {
+  readonly kind: 'place' | 'write' | 'read' | 'network'
+  readonly text: string
+}
+
+/** Where it runs and what is open there, each as a few words. Empty for a server without walls. */
+export function wallsFacts({ isolation, isolation_options: options }: Walls): readonly Fact[] {
+  if (isolation === 'none') return []
+  const { image, write, read, network } = options
+  return [
+    {
+      kind: 'place',
+      text: isolation === 'container' && image !== null ? t('inImage', { image }) : t(isolation),
+    },
+    ...(write.length > 0 ? [{ kind: 'write', text: t('writes', { paths: listed(write) }) } as const] : []),
+    ...(read.length > 0 ? [{ kind: 'read', text: t('reads', { paths: listed(read) }) } as const] : []),
+    { kind: 'network', text: network === 'full' ? t('hasNetwork') : t('noNetwork') },
+  ]
+}
+
+/** `Sandbox · writes ~/notes · no network` */
+export const wallsText = (walls: Walls): string =>
+  wallsFacts(walls)
+    .map(({ text }) => text)
+    .join(' · ')
+
+function listed(paths: readonly string[]): string {
+  const shown = paths.slice(0, SHOWN).join(', ')
+  return paths.length <= SHOWN ? shown : t('more', { paths: shown, count: paths.length - SHOWN })
+}
+
+/** The lines that are no path, which the service would refuse. */
+export const notPaths = (paths: readonly string[]): readonly string[] =>
+  paths.filter((path) => !/^(?:\/|~\/)./.test(path))
+
+/** Whether the walls have a door for what was refused. `path` begins with `~/` in the home. */
+export function isOpen({ write, read, network }: IsolationOptions, { kind, path }: Refusal): boolean {
+  if (kind === 'network') return network === 'full'
+  if (path === null) return false
+  return write.includes(path) || (kind === 'read' && read.includes(path))
+}
+
+/** The same walls with a door for what was refused, or without it. */
+export function withDoor(
+  options: IsolationOptions,
+  { kind, path }: Refusal,
+  open: boolean,
+): IsolationOptions {
+  if (kind === 'network') return { ...options, network: open ? 'full' : 'none' }
+  if (path === null) return options
+  const without = (paths: readonly string[]) => paths.filter((each) => each !== path)
+  const closed = { ...options, write: without(options.write), read: without(options.read) }
+  return open ? { ...closed, [kind]: [...closed[kind], path] } : closed
+}
+
+/** A command such as `docker run -i mcp/time` has its image among the arguments. */
+export const namesImage = (command: unknown, args: unknown): boolean =>
+  typeof command === 'string' &&
+  /(?:^|[\\/])(?:docker|podman)(?:\.exe)?$/.test(command) &&
+  Array.isArray(args) &&
+  args.includes('run')
