@@ -166,7 +166,7 @@ const ALLOWED = [
     why: 'tmux was not found',
   },
   {
-    file: /^(?:src\/supervisor\/places\/|src\/servers\/actions\/try-walls|test\/e2e\/places\.test)/,
+    file: /^(?:src\/supervisor\/places\/|src\/servers\/actions\/try-walls|test\/(?:e2e\/places|web\/walls)\.test)/,
     name: /^with (?:bubblewrap|sandbox)/,
     why: 'bubblewrap was not found, or the kernel refuses user namespaces',
   },

@@ -3,31 +3,18 @@ import { t } from './messages.ts'
 
 const SHOWN = 2
 
-interface Fact {
-  readonly kind: 'place' | 'write' | 'read' | 'network'
-  readonly text: string
-}
-
-/** Where it runs and what is open there, each as a few words. Empty for a server without walls. */
-export function wallsFacts({ isolation, isolation_options: options }: Walls): readonly Fact[] {
-  if (isolation === 'none') return []
+/** Where it runs and what is open there: `Sandbox · writes ~/notes · no network`. Empty for a server without walls. */
+export function wallsText({ isolation, isolation_options: options }: Walls): string {
+  if (isolation === 'none') return ''
   const { image, write, read, network } = options
-  return [
-    {
-      kind: 'place',
-      text: isolation === 'container' && image !== null ? t('inImage', { image }) : t(isolation),
-    },
-    ...(write.length > 0 ? [{ kind: 'write', text: t('writes', { paths: listed(write) }) } as const] : []),
-    ...(read.length > 0 ? [{ kind: 'read', text: t('reads', { paths: listed(read) }) } as const] : []),
-    { kind: 'network', text: network === 'full' ? t('hasNetwork') : t('noNetwork') },
+  const facts = [
+    isolation === 'container' && image !== null ? t('inImage', { image }) : t(isolation),
+    ...(write.length > 0 ? [t('writes', { paths: listed(write) })] : []),
+    ...(read.length > 0 ? [t('reads', { paths: listed(read) })] : []),
+    network === 'full' ? t('hasNetwork') : t('noNetwork'),
   ]
+  return facts.join(' · ')
 }
-
-/** `Sandbox · writes ~/notes · no network` */
-export const wallsText = (walls: Walls): string =>
-  wallsFacts(walls)
-    .map(({ text }) => text)
-    .join(' · ')
 
 function listed(paths: readonly string[]): string {
   const shown = paths.slice(0, SHOWN).join(', ')

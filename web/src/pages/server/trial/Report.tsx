@@ -20,9 +20,11 @@ interface Props {
 export function Report({ report, options, onChange }: Props) {
   const { ok, error, calls, stderr_tail, tool_count, duration_ms } = report
   const section = useRef<HTMLElement>(null)
-  useEffect(() => section.current?.scrollIntoView({ block: 'start' }), [])
+  useEffect(() => {
+    section.current?.scrollIntoView({ block: 'start' }) // returns a promise in new browsers
+  }, [])
   return (
-    <section ref={section} className={css.report} aria-label={t('report')} aria-live="polite">
+    <section ref={section} className={css.report} aria-label={t('report')}>
       {ok ? (
         <p className={css.fact}>
           <span className="ok">
@@ -78,7 +80,7 @@ function Refusals({ report: { refused, suggested_options }, options, onChange }:
             key={`${door.kind} ${door.path}`}
             tone={open ? 'ok' : 'warn'}
             sentence={sentenceOf(door, open)}
-            evidence={short(door.evidence)}
+            evidence={open ? undefined : short(door.evidence)}
           >
             <Act
               size="xs"

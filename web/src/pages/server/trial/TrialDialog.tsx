@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { StdioServer } from '../../../data/api.ts'
-import { keepWalls, useTryWalls, type Walls } from '../../../data/server/walls.ts'
+import { keepWalls, useTryWalls, type Walls, type WallsReport } from '../../../data/server/walls.ts'
 import { useTools } from '../../../data/servers.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
 import { showDone, showFailure, showUndo } from '../../../parts/controls/toasts.tsx'
@@ -71,11 +71,6 @@ export function TrialDialog({ server, walls: first, onClose }: Props) {
           onChange={setCalls}
         />
         {trial.error && <ErrorState error={trial.error} />}
-        {trial.isPending && (
-          <p className="muted sm" role="status">
-            {t('trying')}
-          </p>
-        )}
         {report && !trial.isPending && (
           <Report
             report={report}
@@ -83,12 +78,10 @@ export function TrialDialog({ server, walls: first, onClose }: Props) {
             onChange={(isolation_options) => setWalls({ ...walls, isolation_options })}
           />
         )}
-        {isOutdated && !trial.isPending && (
-          <p className="info sm" role="status">
-            {t('outdated')}
-          </p>
-        )}
         <div className={css.actions}>
+          <span className={`${css.status} ${isOutdated ? 'info' : 'muted'} sm`} role="status">
+            {trial.isPending ? t('trying') : isOutdated ? t('outdated') : report && summaryOf(report)}
+          </span>
           <Act look="quiet" size="md" onClick={() => onClose(false)}>
             {t('close')}
           </Act>
@@ -117,6 +110,9 @@ export function TrialDialog({ server, walls: first, onClose }: Props) {
     </Modal>
   )
 }
+
+const summaryOf = ({ ok, refused }: WallsReport): string =>
+  ok || refused.length > 0 ? t('tried', { count: refused.length }) : t('notStarted')
 
 const wallsOf = (walls: Walls | undefined) => walls && [walls.isolation, walls.isolation_options]
 

@@ -1,0 +1,141 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { PLACES } from '../support/places.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
+import { follow, sharedDashboard } from './support/dashboard.ts'
+
+const SERVER = fileURLToPath(
+  new URL('../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', import.meta.url),
+)
+const hasSandbox = PLACES.some(({ name, isThere }) => name === 'sandbox' && isThere)
+
+describe.runIf(executablePath && hasSandbox)('with sandbox, the walls of a server in the dashboard', () => {
+  const shared = sharedDashboard({
+    env: { DOCKER_HOST: 'unix:///nonexistent/engine.sock' },
+    prepare: (home) => mkdirSync(join(home, 'notes')),
+  })
+
+  test('a server is added in a sandbox, runs there, and its row and its page say so; the walls are edited in its definition', async () => {
+    const dashboard = await shared()
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers')
+    await page.getByRole('heading', { level: 1, name: 'Servers' }).waitFor()
+    await page.keyboard.press('n')
+    const dialog = page.getByRole('dialog', { name: 'Add a server' })
+    await dialog
+      .getByRole('textbox', { name: 'What to add' })
+      .fill(`${process.execPath} ${SERVER} ${join(dashboard.home, 'notes')}`)
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('files')
+    await dialog.getByRole('radio', { name: 'Sandbox' }).check()
+    expect(await dialog.getByRole('textbox', { name: 'Image' }).count()).toBe(0)
+    await dialog.getByRole('textbox', { name: 'May change' }).fill('notes')
+    await dialog.getByText('notes is no path. Begin with / or ~/').waitFor()
+    await dialog.getByRole('textbox', { name: 'May change' }).fill('~/notes')
+    await expectAccessible(page, dialog)
+    await dialog.getByRole('button', { name: 'Add, start and check' }).click()
+    await page.getByText('files works, with 14 tools').waitFor()
+    const text = 'Sandbox · writes ~/notes · no network'
+    await page.getByRole('row').filter({ hasText: 'files' }).getByRole('img', { name: text }).waitFor()
+    expect((await dashboard.ask('GET', '/servers/files')).body).toMatchObject({
+      place: 'sandbox',
+      isolation_options: { write: ['~/notes'] },
+    })
+
+    await page.getByRole('link', { name: 'files' }).click()
+    await page.getByText(text, { exact: true }).waitFor()
+    await page.getByRole('region', { name: 'Facts' }).getByRole('button', { name: 'Change' }).click()
+    const form = page.getByRole('region', { name: 'Form' })
+    await expect.poll(() => form.getByRole('radio', { name: 'Sandbox' }).evaluate(isFocused)).toBe(true)
+    await page.getByRole('radio', { name: 'Full' }).check()
+    await page.keyboard.press('Enter')
+    await page.getByText('Saved files').waitFor()
+    await page.getByText('Sandbox · writes ~/notes · network', { exact: true }).waitFor()
+    await expectAccessible(page, form)
+    await page.setViewportSize({ width: 390, height: 844 })
+    await expectToFit(page, 390)
+    expect(complaints).toEqual([])
+  })
+
+  test('a trial shows what a server is refused, one click opens that door, and the walls that work are kept, or undone', async () => {
+    const dashboard = await shared()
+    const { home } = dashboard
+    await dashboard.add({ name: 'free', command: process.execPath, args: [SERVER, join(home, 'notes')] })
+    await dashboard.start('free')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers/free')
+    await page.getByRole('button', { name: 'Try behind walls…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Try free behind walls' })
+    await dialog.getByRole('textbox', { name: 'May read' }).fill('~/notes')
+    expect(await dialog.getByRole('radio', { name: 'None', exact: true }).count()).toBe(1) // of the network
+    await dialog.getByRole('button', { name: 'Add a call' }).click()
+    await dialog.getByRole('combobox', { name: 'Tool of call 1' }).fill('write_f')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    const args = dialog.getByRole('textbox', { name: 'Arguments of call 1, as JSON' })
+    await expect.poll(() => args.inputValue()).toBe('{"path":"","content":""}')
+    const file = join(home, 'notes', 'tried.md')
+    await args.fill(JSON.stringify({ path: file, content: 'tried' }))
+    expect(await dialog.getByRole('button', { name: 'Keep these walls' }).getAttribute('aria-disabled')).toBe(
+      'true',
+    )
+    await dialog.getByRole('button', { name: 'Try it' }).click()
+    const report = dialog.getByRole('region', { name: 'How it ran' })
+    await report.getByText(/^It started in .+ and listed 14 tools$/).waitFor()
+    await report.getByText('It may not change ~/notes').waitFor()
+    await report.getByText("EROFS: read-only file system, open '~/notes/tried.md'").waitFor()
+    await report.getByText('Not seen: what 13 other tools do, which were not called.').waitFor()
+    expect(existsSync(file)).toBe(false)
+    await expectAccessible(page, dialog)
+    await report.getByRole('button', { name: 'Let it change this' }).click()
+    await dialog.getByText('The walls have changed since').waitFor()
+    await dialog.getByRole('button', { name: 'Try again' }).click()
+    await report.getByText('Nothing was refused in what was tried.').waitFor()
+    expect(readFileSync(file, 'utf8')).toBe('tried')
+    expect((await dashboard.ask('GET', '/servers/free')).body).toMatchObject({ isolation: 'none' })
+
+    await dialog.getByRole('button', { name: 'Keep these walls' }).click()
+    await page.getByText('Sandbox · writes ~/notes · no network', { exact: true }).waitFor()
+    expect((await dashboard.ask('GET', '/servers/free')).body).toMatchObject({
+      isolation: 'sandbox',
+      isolation_options: { write: ['~/notes'], read: [], network: 'none' },
+    })
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('free has its former walls again').waitFor()
+    expect((await dashboard.ask('GET', '/servers/free')).body).toMatchObject({ isolation: 'none' })
+    await page.setViewportSize({ width: 390, height: 844 })
+    await follow(page, '/servers/free?tab=config&trial=1')
+    await dialog.getByRole('button', { name: 'Add a call' }).click()
+    await expectToFit(page, 390)
+    expect(await dialog.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
+    expect(complaints).toEqual([])
+  })
+
+  test('a server whose container engine is missing says what helps, and leads to its isolation', async () => {
+    const dashboard = await shared()
+    await dashboard.add({
+      name: 'boxed',
+      command: 'server',
+      isolation: 'container',
+      isolation_options: { image: 'node:22-slim' },
+    })
+    await dashboard.ask('POST', '/servers/boxed/start')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers/boxed')
+    const why = page.getByRole('region', { name: 'Why it is down' })
+    await why.getByText('engine_unavailable').waitFor()
+    await why
+      .getByText(/nonexistent\/engine\.sock/)
+      .first()
+      .waitFor()
+    await expectAccessible(page, why)
+    await why.getByRole('button', { name: 'Change isolation' }).click()
+    const form = page.getByRole('region', { name: 'Form' })
+    await expect.poll(() => form.getByRole('radio', { name: 'Container' }).evaluate(isFocused)).toBe(true)
+    expect(await form.getByRole('textbox', { name: 'Image' }).inputValue()).toBe('node:22-slim')
+    expect(complaints).toEqual([])
+  })
+})
+
+const isFocused = (element: Element): boolean => element === document.activeElement
