@@ -42,7 +42,7 @@ const ALLOWED = [
     inCi: true,
   },
   {
-    file: /^test\/(?:cli\/|web\/|goals\/clock|e2e\/(?:environment|start|oauth-browser|login-pages|swagger-ui|places))/,
+    file: /^test\/(?:cli\/|web\/|goals\/clock|e2e\/(?:environment|start|oauth-browser|login-pages|swagger-ui|places|isolation))/,
     systems: ['darwin', 'win32'],
     why: 'it needs tmux, a shell, Chromium, faketime or bubblewrap, which npm test installs on Linux only',
     inCi: true,
@@ -166,12 +166,12 @@ const ALLOWED = [
     why: 'tmux was not found',
   },
   {
-    file: /^(?:src\/supervisor\/places\/|src\/servers\/actions\/try-walls|test\/(?:e2e\/places|web\/walls)\.test)/,
+    file: /^(?:src\/supervisor\/places\/|src\/servers\/actions\/try-walls|test\/(?:e2e\/(?:places|isolation)|web\/walls)\.test)/,
     name: /^with (?:bubblewrap|sandbox)/,
     why: 'bubblewrap was not found, or the kernel refuses user namespaces',
   },
   {
-    file: /^(?:src\/supervisor\/places\/|test\/e2e\/places\.test)/,
+    file: /^(?:src\/supervisor\/places\/|test\/e2e\/(?:places|isolation)\.test)/,
     name: /^with (?:docker|podman)/,
     why: 'this container engine was not found, or it cannot run here: it needs root, mounts and cgroups',
     inCi: true,

@@ -1,4 +1,5 @@
 import type { Caller } from '../kernel/wire.ts'
+import { containerImport } from '../upstreams/import/container-run.ts'
 import { type AddOptions, type ImportTarget, importTarget } from '../upstreams/import-target.ts'
 import type { References } from '../upstreams/references.ts'
 import { type Server, ServerInput } from './servers.schema.ts'
@@ -19,13 +20,18 @@ export const stdioTarget = (servers: Servers, references: References): ImportTar
     ({ command, args, env, cwd }) => [command, args, Object.entries(env).sort(), cwd ?? null],
   )
 
-/** A server that is off where it was found is stopped, as a person would stop it. */
+/**
+ * A `docker run` becomes a container of Toolroom: a killed command would leave its container behind. A server that is off
+ * where it was found is stopped, as a person would stop it.
+ */
 export async function addImported(
   servers: Pick<Servers, 'add' | 'stop'>,
   input: ServerInput,
   { start_mode, enabled }: AddOptions,
   by: Caller,
 ): Promise<Server> {
-  const server = await servers.add({ ...input, ...(start_mode && { start_mode }) }, by)
+  const run = containerImport(input)
+  const isolation = run?.ok && input.isolation === undefined ? run.fields : {}
+  const server = await servers.add({ ...input, ...isolation, ...(start_mode && { start_mode }) }, by)
   return enabled ? server : servers.stop(server.id, by)
 }

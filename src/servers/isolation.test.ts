@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { add } from '../../test/support/furnished.ts'
-import { AUTHORISED, openHouse } from '../../test/support/house.ts'
+import { AUTHORISED, type House, openHouse } from '../../test/support/house.ts'
 
 const node = { name: 'a', command: 'node', args: ['x.js'] }
 
@@ -51,22 +51,57 @@ test('a container needs an image that the server or its docker run names, and wh
   })
 })
 
-test('the import of a docker run says whether Toolroom can run its container', async () => {
-  const house = await openHouse()
-  const notes = async (snippet: string) => {
-    const payload = { snippet, dry_run: true }
-    const reply = await house.inject({
-      method: 'POST',
-      url: '/api/servers/import',
-      headers: AUTHORISED,
-      payload,
-    })
-    return reply.json().items[0].notes.join('\n')
+describe('the import of a docker run', () => {
+  const imported = async (house: House, snippet: string, dry_run: boolean) => {
+    const url = '/api/servers/import'
+    const payload = { snippet, dry_run }
+    const reply = await house.inject({ method: 'POST', url, headers: AUTHORISED, payload })
+    return reply.json().items[0]
   }
-  expect(await notes('docker run -i --rm mcp/time')).toContain(
-    'Set isolation to container, and isolation_options.network to full, and Toolroom runs and ends it',
-  )
-  expect(await notes('docker run -i --rm -p 80:80 mcp/time')).toContain(
-    'Toolroom cannot run this container itself, because it has -p',
-  )
+  const KEY = 'ghp_0123456789abcdefghijABCDEFGHIJ012345'
+
+  test('the dry run shows the container, without secrets, and adds nothing', async () => {
+    const house = await openHouse()
+    const line = `docker run -i --rm -e TOKEN=${KEY} -v /data:/data:ro --mount type=bind,src=/out,dst=/out -m 512m --network none mcp/notes --key ${KEY}`
+    const item = await imported(house, line, true)
+    expect(item.container).toEqual({
+      image: 'mcp/notes',
+      entrypoint: null,
+      args: ['--key', '***'],
+      env: ['TOKEN'],
+      mounts: [
+        { source: '/data', target: '/data', access: 'read' },
+        { source: '/out', target: '/out', access: 'write' },
+      ],
+      network: 'none',
+      memory_mb: 512,
+      pids: null,
+    })
+    expect(JSON.stringify(item)).not.toContain(KEY)
+    expect(item.notes.join()).toContain('run toolroom images pull mcp/notes')
+    expect((await house.inject('/api/servers')).json().total).toBe(0)
+  })
+
+  test('the server runs in a container of Toolroom, with the network and limits of the command', async () => {
+    const house = await openHouse()
+    const { outcome, id } = await imported(house, 'podman run -i --rm --pids-limit 99 mcp/time', false)
+    expect(outcome).toBe('created')
+    const server = (await house.inject(`/api/servers/${id}`)).json()
+    expect(server).toMatchObject({ place: 'container', isolation: 'container', command: 'podman' })
+    expect(server.isolation_options).toMatchObject({ network: 'full', memory_mb: 1024, pids: 99 })
+  })
+
+  test.each([
+    ['docker run -i --rm -p 80:80 mcp/time', 'it has -p'],
+    ['docker run -i --privileged mcp/time', 'it has --privileged'],
+    ['docker run -i --brand-new-flag mcp/time', 'it has --brand-new-flag'],
+    ['docker run -i -m 8m mcp/time', 'it has this value of --memory'],
+    ['docker run --rm mcp/time', 'it has a missing -i'],
+  ])('%s stays a command, and a note says why', async (line, why) => {
+    const house = await openHouse()
+    const { outcome, id, container, notes } = await imported(house, line, false)
+    expect({ outcome, container }).toEqual({ outcome: 'created', container: null })
+    expect(notes.join()).toContain(`which Toolroom cannot run itself: ${why}`)
+    expect((await house.inject(`/api/servers/${id}`)).json()).toMatchObject({ place: 'local' })
+  })
 })

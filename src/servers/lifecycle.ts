@@ -8,6 +8,7 @@ import { within } from '../kernel/within.ts'
 import type { Catalogues } from '../upstreams/catalogues.ts'
 import { toolListOf } from '../upstreams/tool-view.ts'
 import type { Engine } from './engine.ts'
+import { placeOf } from './isolation.ts'
 import type { DesiredState } from './live.schema.ts'
 import type { Server } from './servers.schema.ts'
 import { notRunning, startError, unlisted } from './start-errors.ts'
@@ -109,6 +110,7 @@ function ignoreFullDisk(error: unknown): void {
   if (!(error instanceof AppError) || error.code !== 'disk_full') throw error
 }
 
-function audit(action: string, { id, name }: Server, by: Caller): AuditEntry {
-  return { action, subject: id, ...by, detail: { name } }
+function audit(action: string, server: Server, by: Caller): AuditEntry {
+  const { id, name } = server
+  return { action, subject: id, ...by, detail: { name, place: placeOf(server) } }
 }

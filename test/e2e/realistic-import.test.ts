@@ -135,7 +135,7 @@ describe('the import of a realistic home with nine agents', () => {
     expect(remote.notes).toContain('header X-Region refers to ${secret:region}, with a default')
     expect(named(report, 'brave').notes).toEqual([
       'docker passes HTTPS_PROXY from its own environment to the container; add HTTPS_PROXY to env',
-      'This command runs a container, which stays when the command is killed. Set isolation to container, and isolation_options.network to full, and Toolroom runs and ends it',
+      expect.stringContaining('Toolroom runs this container itself, with a read-only root and limits'),
       'Fields without a counterpart are not imported: envFile',
     ])
     expect(named(report, 'events')).toMatchObject({

@@ -32,7 +32,9 @@ export async function startEngine(name: EngineName): Promise<RunningEngine> {
   const folder = ownFolder()
   const socket = join(folder, 'engine.sock')
   const [program, args, env] = name === 'docker' ? docker(folder, socket) : podman(folder, socket)
-  const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  // Podman's conmon may write into its working folder.
+  const options = { cwd: folder, env: { ...process.env, ...env } }
+  const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
   let log = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (data) => {

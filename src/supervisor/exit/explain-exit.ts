@@ -15,6 +15,9 @@ export interface Ended {
   readonly args: readonly string[]
   /** For a program of an installed package. */
   readonly skippedScripts?: SkippedScripts | undefined
+  /** The memory of its container, in MiB. */
+  readonly limitMb?: number | undefined
+  readonly outOfMemory?: boolean
 }
 
 const MAX_QUOTE_CHARACTERS = 300
@@ -22,9 +25,23 @@ const MAX_HINT_CHARACTERS = 400
 
 /** Why a process ended and what to do, from its exit status and its output. */
 export function explainExit(ended: Ended): LastError {
+  const limit = memoryLimitReached(ended)
+  if (limit) return limit
   const excerpts = [...excerptsOf(ended.stderr), ...excerptsOf(ended.noise)]
   const known = lastSignal(ended) === 'external' ? undefined : knownCause(ended, excerpts)
   return known ?? unknownCause(ended, excerpts[0])
+}
+
+/** An engine says that the limit of a container ended it; some do not. */
+function memoryLimitReached(ended: Ended): LastError | undefined {
+  const { limitMb, outOfMemory, code } = ended
+  if (!outOfMemory || limitMb === undefined || SHELL_CODES[code ?? 0] !== 'SIGKILL') return undefined
+  const when = ended.wasRunning ? 'after it was ready' : 'before it was ready'
+  return {
+    code: 'out_of_memory',
+    message: `The process was ended ${when} because it used more than ${limitMb} MiB`,
+    hint: 'Raise isolation_options.memory_mb, or reduce what the server loads, then start it again',
+  }
 }
 
 function knownCause(ended: Ended, excerpts: readonly Excerpt[]): LastError | undefined {
@@ -115,6 +132,8 @@ function lastSignal(ended: Ended): 'crash' | 'external' | undefined {
 
 function hintForSignal(ended: Ended): string {
   const signal = signalOf(ended)
+  if (signal === 'SIGKILL' && ended.limitMb !== undefined)
+    return `It may have used more than ${ended.limitMb} MiB: raise isolation_options.memory_mb, then start it again`
   if (signal === 'SIGKILL') return 'The system may have run out of memory: free some, then start it again'
   if (signal === 'SIGPIPE') return 'It wrote to a closed pipe: start it again'
   if (lastSignal(ended) === 'external') return 'Another program or a user ended it: start it again'

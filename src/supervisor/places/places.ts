@@ -31,7 +31,7 @@ export interface Abilities {
   readonly container: Ability<'docker' | 'podman'>
 }
 
-/** Exists when a server was started in a container. */
+/** Exists when a server was started or tried out in a container. */
 const IMAGE_PINS = 'image-pins.json'
 
 /**

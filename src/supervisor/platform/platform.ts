@@ -65,6 +65,8 @@ export interface Launch {
 export interface Exit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
+  /** The memory limit of its container ended it. */
+  readonly outOfMemory?: boolean
 }
 
 /** A process that Toolroom has started, inside of a fence that its descendants do not leave unnoticed. */

@@ -4,6 +4,7 @@ import { outgoingReferences } from '../../kernel/references/translate-definition
 import { plainSecretsIn } from '../../kernel/secrets/move-secrets.ts'
 import { type Carrier, maskArgs, maskCommand, maskUrl } from '../../kernel/secrets/secrets.ts'
 import { orNull } from '../../kernel/wire.ts'
+import { containerField, shownContainer } from './container-run.ts'
 import { npxPackage } from './npx-package.ts'
 
 /** What both imports have in common: that of snippets, and that of agents' files. */
@@ -64,6 +65,7 @@ export const factFields = {
       examples: ['@playwright/mcp@latest'],
     }),
   ),
+  container: containerField,
 }
 const Facts = Type.Object(factFields)
 type Facts = Static<typeof Facts>
@@ -86,6 +88,7 @@ export const factsOf = (definition: Carrier, enabled: boolean): Facts => ({
   plain_secrets: plainSecretsIn(definition),
   outgoing: outgoingReferences(definition),
   can_pin: npxPackage(definition)?.spec ?? null,
+  container: shownContainer(definition),
 })
 
 /** For an entry that could not be read. */
@@ -97,4 +100,5 @@ export const NO_FACTS: Facts = {
   plain_secrets: [],
   outgoing: [],
   can_pin: null,
+  container: null,
 }

@@ -1,6 +1,6 @@
-import { readContainerCommand } from '../../kernel/containers/container-command.ts'
 import { referenceNotes } from '../../kernel/references/translate-definition.ts'
 import type { Carrier } from '../../kernel/secrets/secrets.ts'
+import { containerImport } from './container-run.ts'
 
 /** What the user has to know before an imported definition works. */
 export const importNotes = (definition: Carrier): string[] => [
@@ -26,12 +26,13 @@ function dockerNotes({ command = '', args = [], env = {} }: Carrier): string[] {
 }
 
 /** A killed `docker run` leaves its container behind. */
-function containerNotes({ command = '', args = [] }: Carrier): string[] {
-  const run = readContainerCommand(command, args)
-  if (!run) return []
-  if (!run.ok) return [`Toolroom cannot run this container itself, because it has ${run.cannot.join(', ')}`]
-  const network = run.container.network === 'full' ? ', and isolation_options.network to full' : ''
+function containerNotes(definition: Carrier): string[] {
+  const found = containerImport(definition)
+  if (!found) return []
+  if (!found.ok)
+    return [`It stays a command that runs a container, which Toolroom cannot run itself: ${found.why}`]
+  const { image } = found.container
   return [
-    `This command runs a container, which stays when the command is killed. Set isolation to container${network}, and Toolroom runs and ends it`,
+    `Toolroom runs this container itself, with a read-only root and limits, and ends it with the server. Before the first start, run toolroom images pull ${image}. Set isolation to none to run the command instead`,
   ]
 }

@@ -43,6 +43,7 @@ export class Containers {
     const engine = new Engine(found.path)
     try {
       const image = await this.#pinned(engine, serverId, spec.image)
+      this.#pins.begin()
       const own = { ...spec, image, user: spec.user ?? (await userFor(engine, spec)) }
       const container = await Container.start(engine, own, { ...this.#labels, server: serverId ?? 'trial' })
       this.#running.add(container)
@@ -132,7 +133,7 @@ function processOf(container: Container): ServerProcess {
     input,
     output,
     errors,
-    ended: container.ended.then(({ code }) => ({ code, signal: null })),
+    ended: container.ended.then(({ code, outOfMemory }) => ({ code, signal: null, outOfMemory })),
     settled: () => {},
     closeInput: async () => void input.end(),
     ask: () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { writeDurably } from '../../../kernel/files/durable-file.ts'
 import { readForeign } from '../../../kernel/files/foreign-file.ts'
 import { isRecord } from './engine.ts'
@@ -22,10 +23,19 @@ export class ImagePins {
     return this.#ids.get(keyOf(serverId, image))
   }
 
+  /** The file says that there may be containers of this installation: the next start looks for them. */
+  begin(): void {
+    if (!existsSync(this.#file)) this.#save()
+  }
+
   pin(serverId: string, image: string, id: string): void {
     // Another image replaces the pin of the former one.
     for (const key of this.#ids.keys()) if (key.startsWith(`${serverId} `)) this.#ids.delete(key)
     this.#ids.set(keyOf(serverId, image), id)
+    this.#save()
+  }
+
+  #save(): void {
     writeDurably(this.#file, `${JSON.stringify(Object.fromEntries(this.#ids), null, 2)}\n`, 0o600)
   }
 }

@@ -1,0 +1,80 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { type ContainerCommand, readContainerCommand } from '../../kernel/containers/container-command.ts'
+import { type Carrier, maskArgs } from '../../kernel/secrets/secrets.ts'
+import type { Isolation } from '../../kernel/server-state.ts'
+import { orNull } from '../../kernel/wire.ts'
+
+/** A `docker run` that Toolroom runs itself: the fields of its server. */
+export interface ContainerRun {
+  readonly isolation: 'container'
+  readonly isolation_options: Partial<Pick<Isolation['isolation_options'], 'network' | 'memory_mb' | 'pids'>>
+}
+
+export type ContainerImport =
+  | { readonly ok: true; readonly fields: ContainerRun; readonly container: ContainerCommand }
+  /** It stays a command, and why. */
+  | { readonly ok: false; readonly why: string }
+
+/** Undefined if the command does not run a container. */
+export function containerImport(
+  { command = '', args = [] }: Carrier,
+  system: NodeJS.Platform = process.platform,
+): ContainerImport | undefined {
+  const run = readContainerCommand(command, args)
+  if (!run) return undefined
+  if (!run.ok) return { ok: false, why: `it has ${run.cannot.join(', ')}` }
+  if (system === 'win32') return { ok: false, why: 'it reaches a container engine only over a unix socket' }
+  const { network, memory_mb, pids } = run.container
+  if (memory_mb !== null && (memory_mb < MIN_MEMORY_MB || memory_mb > MAX_MEMORY_MB))
+    return { ok: false, why: 'it has this value of --memory' }
+  if (pids !== null && pids > MAX_PIDS) return { ok: false, why: 'it has this value of --pids-limit' }
+  const limits = { ...(memory_mb !== null && { memory_mb }), ...(pids !== null && { pids }) }
+  const fields = { isolation: 'container', isolation_options: { network, ...limits } } as const
+  return { ok: true, fields, container: run.container }
+}
+
+/** What the API accepts in `isolation_options`. */
+const [MIN_MEMORY_MB, MAX_MEMORY_MB, MAX_PIDS] = [16, 1_048_576, 32_768]
+
+/** What would run in the container, for a report. Values of variables are left out. */
+export const containerField = orNull(
+  Type.Object(
+    {
+      image: Type.String({ examples: ['mcp/time'] }),
+      entrypoint: orNull(Type.String({ description: 'In place of that of the image' })),
+      args: Type.Array(Type.String(), { description: 'Of the program in the image. Secrets are masked' }),
+      env: Type.Array(Type.String(), { description: 'The names of the variables that it gets' }),
+      mounts: Type.Array(
+        Type.Object({
+          source: Type.String({ description: 'A path of this computer, or a volume' }),
+          target: Type.String(),
+          access: Type.Enum(['write', 'read']),
+        }),
+      ),
+      network: Type.Enum(['none', 'full']),
+      memory_mb: orNull(Type.Integer({ description: 'null: the default of `isolation_options`' })),
+      pids: orNull(Type.Integer({ description: 'null: the default of `isolation_options`' })),
+    },
+    {
+      description:
+        'Of a `docker run` or `podman run` that Toolroom runs itself: the server gets `isolation: container`. null for every other command',
+    },
+  ),
+)
+
+export function shownContainer(definition: Carrier): Static<typeof containerField> {
+  const found = containerImport(definition)
+  if (!found?.ok) return null
+  const { image, entrypoint, args, env, mounts, network, memory_mb, pids } = found.container
+  return {
+    image,
+    entrypoint,
+    args: maskArgs(args),
+    env: Object.keys(env),
+    mounts: mounts.map((mount) => ({ ...mount })),
+    network,
+    memory_mb,
+    pids,
+  }
+}
