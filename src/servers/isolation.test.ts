@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { add } from '../../test/support/furnished.ts'
 import { AUTHORISED, type House, openHouse } from '../../test/support/house.ts'
+import { post, register } from '../../test/support/running.ts'
 
 const node = { name: 'a', command: 'node', args: ['x.js'] }
 
@@ -49,6 +50,19 @@ test('a container needs an image that the server or its docker run names, and wh
     place: 'container',
     command: 'docker',
   })
+})
+
+test('the audit rows of a server and its starts have its place', async () => {
+  const house = await openHouse()
+  await register(house, 'echo')
+  await post(house, '/api/servers/echo/start')
+  const url = '/api/logs?source=audit'
+  const { items } = (await house.inject({ url, headers: AUTHORISED })).json()
+  const rows = items.map(({ message, data }: { message: string; data: object }) =>
+    JSON.stringify([message, data]),
+  )
+  for (const action of ['server_added', 'server_started'])
+    expect(rows.find((row: string) => row.includes(action))).toContain('"place":"local"')
 })
 
 describe('the import of a docker run', () => {
