@@ -71,8 +71,7 @@ describe.runIf(executablePath && hasSandbox)('with sandbox, the walls of a serve
     expect(await dialog.getByRole('radio', { name: 'None', exact: true }).count()).toBe(1) // of the network
     await dialog.getByRole('button', { name: 'Add a call' }).click()
     await dialog.getByRole('combobox', { name: 'Tool of call 1' }).fill('write_f')
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('Enter')
+    await page.getByRole('option', { name: 'write_file' }).click()
     const args = dialog.getByRole('textbox', { name: 'Arguments of call 1, as JSON' })
     await expect.poll(() => args.inputValue()).toBe('{"path":"","content":""}')
     const file = join(home, 'notes', 'tried.md')
@@ -131,6 +130,7 @@ describe.runIf(executablePath && hasSandbox)('with sandbox, the walls of a serve
       .waitFor()
     await expectAccessible(page, why)
     await why.getByRole('button', { name: 'Change isolation' }).click()
+    await page.getByText(/The container engine does not answer: .*Start the container engine of/).waitFor()
     const form = page.getByRole('region', { name: 'Form' })
     await expect.poll(() => form.getByRole('radio', { name: 'Container' }).evaluate(isFocused)).toBe(true)
     expect(await form.getByRole('textbox', { name: 'Image' }).inputValue()).toBe('node:22-slim')

@@ -3,6 +3,7 @@ import type { Job } from './api.ts'
 /** The phases that each kind of job passes, in order. The service reports those that have begun. */
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   package_install: ['resolving', 'installing', 'checking', 'finishing'],
+  image_pull: ['resolving', 'downloading', 'extracting'],
   package_update: ['resolving', 'installing', 'checking', 'trying', 'switching'],
 }
 

@@ -1,4 +1,4 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, type Schemas, type StdioServer } from '../api.ts'
 import { queryClient } from '../query-client.ts'
 
@@ -16,6 +16,37 @@ export const NO_DOORS: IsolationOptions = {
   image: null,
   memory_mb: 1024,
   pids: 256,
+}
+
+export type Places = Schemas['IsolationAbilities']
+
+/** Where servers can run on this computer. Asked again for each form: a program may have been installed since. */
+export function usePlaces() {
+  return useQuery({
+    queryKey: ['settings', 'isolation'],
+    queryFn: () => api().get('/api/isolation'),
+    staleTime: 10_000,
+    refetchOnWindowFocus: true,
+  })
+}
+
+/** Why servers cannot run in this place, and what helps. */
+export function placeProblem(places: Places | undefined, isolation: Walls['isolation']): string | undefined {
+  const place = isolation === 'none' ? undefined : places?.[isolation]
+  if (!place || place.available) return undefined
+  return [place.problem, place.remedy]
+    .filter((text) => text !== null)
+    .map((text) => (/[.!?]$/.test(text) ? text : `${text}.`))
+    .join(' ')
+}
+
+/** Starts a job. A second request for the same image joins the running one. */
+export function usePullImage() {
+  return useMutation({
+    mutationFn: (image: string) =>
+      api().post('/api/images/pull', { body: { image }, query: { async: true } }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['jobs'] }),
+  })
 }
 
 export interface TrialCall {

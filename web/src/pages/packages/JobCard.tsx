@@ -63,7 +63,7 @@ function Phases({ job }: { readonly job: Job }) {
                 <Glyph name={GLYPHS[state] ?? 'stop'} />
               </span>
               <span className={css.phaseName}>{phaseName(name)}</span>
-              <span className="muted cut">{phaseText(name)}</span>
+              <span className="muted cut">{phaseText(name, job.kind)}</span>
               <span className="num">
                 {begun && <Elapsed from={begun.started_at} to={begun.finished_at} />}
               </span>
@@ -104,7 +104,7 @@ function Outcome({ job }: { readonly job: Job }) {
       {server?.error && <CauseStrip tone="warn" sentence={t('serverFailed')} evidence={server.error} />}
       <div className={css.jobFoot}>
         <Tag tone="ok" glyph="tick">
-          {version ?? t('isInstalled')}
+          {version ?? (job.kind === 'image_pull' ? t('isPulled') : t('isInstalled'))}
         </Tag>
         {server && (
           <span className={css.next}>
@@ -123,6 +123,8 @@ function Outcome({ job }: { readonly job: Job }) {
 
 function titleOf({ kind, subject: name, status }: Job): string {
   const isUpdate = kind === 'package_update'
+  if (kind === 'image_pull' && status !== 'cancelled')
+    return t(status === 'done' ? 'pulledJob' : status === 'failed' ? 'notPulledJob' : 'pulling', { name })
   if (status === 'done') return isUpdate ? t('updatedJob', { name }) : t('installedJob', { name })
   if (status === 'failed') return t('failedJob', { name })
   if (status === 'cancelled') return t('cancelledJob', { name })

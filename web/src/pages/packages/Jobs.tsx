@@ -8,9 +8,9 @@ import { t } from './messages.ts'
 import css from './Packages.module.css'
 
 const FINISHED = 3
-const KINDS = ['package_install', 'package_update']
+const KINDS = ['package_install', 'package_update', 'image_pull']
 
-/** What is installed or updated now, and the last that ended. The service keeps them, so a reload shows the same. */
+/** What is installed, updated or pulled now, and the last that ended. The service keeps them, so a reload shows the same. */
 export function Jobs() {
   const { mayChange } = useSession()
   const { data, error } = useJobs()

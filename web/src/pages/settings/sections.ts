@@ -38,7 +38,7 @@ const t = texts('setting', {
   toolroom_secret_key: 'Key of stored secrets',
   toolroom_secret_keyText: 'Encrypts what is stored. By default a file in your configuration folder.',
   default_isolation: 'Isolation of new servers',
-  default_isolationText: 'Where the processes of servers run that you add from now on.',
+  default_isolationText: 'Where local servers run that you add from now on. None: with all your rights.',
   none: 'None',
   sandbox: 'Sandbox',
   container: 'Container',

@@ -1,6 +1,8 @@
 import { NumberInput, Radio, TextInput } from '@mantine/core'
-import type { IsolationOptions, Walls } from '../../data/server/walls.ts'
+import { useShort } from '../../data/live/home-folder.ts'
+import { type IsolationOptions, placeProblem, usePlaces, type Walls } from '../../data/server/walls.ts'
 import { Seg } from '../controls/Seg.tsx'
+import { Glyph } from '../marks/Glyph.tsx'
 import { t } from './messages.ts'
 import { PathsField } from './PathsField.tsx'
 import css from './Walls.module.css'
@@ -25,8 +27,10 @@ export function WallsFields({ walls, onChange, ...rest }: Props) {
   const { isolation, isolation_options } = walls
   const set = (change: Partial<IsolationOptions>) =>
     onChange({ ...walls, isolation_options: { ...isolation_options, ...change } })
+  const { data: places } = usePlaces()
+  const short = useShort()
   const why = (kind: (typeof KINDS)[number]) =>
-    kind === 'container' && isPackage ? t('ofPackage') : undefined
+    kind === 'container' && isPackage ? t('ofPackage') : placeProblem(places, kind)
   return (
     <div className={css.walls}>
       <Radio.Group
@@ -43,7 +47,17 @@ export function WallsFields({ walls, onChange, ...rest }: Props) {
               value={kind}
               classNames={{ description: css.note }}
               label={<b className="strong">{t(kind)}</b>}
-              description={why(kind) ?? t(`${kind}Text`)}
+              description={
+                <>
+                  {t(`${kind}Text`)}
+                  {why(kind) !== undefined && (
+                    <span className={`${css.why} ${kind === isolation ? 'warn' : ''}`}>
+                      <Glyph name="look" size={10} />
+                      <span>{short(why(kind) ?? '')}</span>
+                    </span>
+                  )}
+                </>
+              }
               disabled={disabled || (why(kind) !== undefined && isolation !== kind)}
               data-field={kind === isolation ? 'isolation' : undefined}
             />

@@ -23,6 +23,7 @@ import { search } from '../search.ts'
 import { Attempts } from './Attempts.tsx'
 import { t } from './messages.ts'
 import css from './Overview.module.css'
+import { PullImage } from './PullImage.tsx'
 
 interface Props {
   readonly server: Server
@@ -75,6 +76,7 @@ export function Why({ server, cause }: Props) {
             </dd>
           </>
         )}
+        {server.type === 'stdio' && lacksItsPlace(server) && <PullImage server={server} />}
         <Checked server={server} />
         {server.type === 'stdio' && !isWarning && <Attempts server={server} />}
       </dl>

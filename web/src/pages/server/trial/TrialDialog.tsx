@@ -1,7 +1,15 @@
 import { Modal } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { StdioServer } from '../../../data/api.ts'
-import { keepWalls, useTryWalls, type Walls, type WallsReport } from '../../../data/server/walls.ts'
+import {
+  keepWalls,
+  type Places,
+  placeProblem,
+  usePlaces,
+  useTryWalls,
+  type Walls,
+  type WallsReport,
+} from '../../../data/server/walls.ts'
 import { useTools } from '../../../data/servers.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
 import { showDone, showFailure, showUndo } from '../../../parts/controls/toasts.tsx'
@@ -33,7 +41,8 @@ export function TrialDialog({ server, walls: first, onClose }: Props) {
   const trial = useTryWalls(server.id)
   const report = trial.data
   const ready = finished(calls)
-  const problem = problemOf(walls, server) ?? (ready ? undefined : t('fixCalls'))
+  const { data: places } = usePlaces()
+  const problem = problemOf(walls, server, places) ?? (ready ? undefined : t('fixCalls'))
   const isOutdated =
     report !== undefined && JSON.stringify(wallsOf(trial.variables)) !== JSON.stringify(wallsOf(walls))
   const submit = (event: FormEvent) => {
@@ -119,10 +128,11 @@ const wallsOf = (walls: Walls | undefined) => walls && [walls.isolation, walls.i
 function problemOf(
   { isolation, isolation_options: options }: Walls,
   server: StdioServer,
+  places: Places | undefined,
 ): string | undefined {
   if (notPaths([...options.write, ...options.read]).length > 0) return t('fixPaths')
   const needsImage = isolation === 'container' && !namesImage(server.command, server.args)
-  return needsImage && options.image === null ? t('needsImage') : undefined
+  return needsImage && options.image === null ? t('needsImage') : placeProblem(places, isolation)
 }
 
 /** Its former walls can be brought back for 10 s. */

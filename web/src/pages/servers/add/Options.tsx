@@ -1,6 +1,6 @@
 import { Checkbox, PasswordInput, Select, TextInput } from '@mantine/core'
 import { useFoundAgents } from '../../../data/agents.ts'
-import { NO_DOORS, type Walls } from '../../../data/server/walls.ts'
+import { NO_DOORS, usePlaces, type Walls } from '../../../data/server/walls.ts'
 import { Act, IconAct } from '../../../parts/controls/Act.tsx'
 import { WallsFields } from '../../../parts/walls/WallsFields.tsx'
 import css from './Add.module.css'
@@ -45,6 +45,7 @@ const MODES = ['on_demand', 'eager', 'manual'] as const
 /** Name, variables, folder, start mode, isolation and agents. */
 export function Options({ choices, onChange, single }: Props) {
   const { data: agents = [] } = useFoundAgents()
+  const { data: places } = usePlaces()
   return (
     <dl className={css.fields}>
       {single && (
@@ -95,7 +96,7 @@ export function Options({ choices, onChange, single }: Props) {
           <dt className={css.top}>{t('isolation')}</dt>
           <dd>
             <WallsFields
-              walls={choices.walls ?? { isolation: 'none', isolation_options: NO_DOORS }}
+              walls={choices.walls ?? { isolation: places?.default ?? 'none', isolation_options: NO_DOORS }}
               namesImage={single.namesImage}
               onChange={(walls) => onChange({ walls })}
             />
