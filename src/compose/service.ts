@@ -98,10 +98,11 @@ async function open(
   const base = { folder, facts, secrets, log, closer, database }
   const { catalogues, pins } = await openCatalogues({ ...base, table, hold: config.hold_changed_tools })
   const { wasKilled } = lock
+  const ownFolders = [folder, config.folders.config]
   const runtime = await openRuntime({
     ...base,
     platform,
-    hidden: [folder, config.folders.config],
+    hidden: ownFolders,
     catalogues,
     wasKilled,
     isWatched: () => live.hasClients(),
@@ -165,6 +166,7 @@ async function open(
     shellPath: runtime.shellPath,
     probe: probePort,
     tryOut: runtime.tryOut,
+    ownFolders,
     defaultIsolation: config.default_isolation,
     linesDropped: (id) => serverLines.dropped(id),
     usedBy: (id) => rest?.agents.usedBy(id) ?? [],

@@ -56,6 +56,8 @@ interface Deps extends RegistryDeps<Server> {
   readonly shellPath: () => Promise<string | undefined>
   readonly probe: Probe
   readonly tryOut: TryOut
+  /** Toolroom's own folders, which no server behind walls sees. */
+  readonly ownFolders: readonly string[]
   /** The gateway's names of a server's tools, by their own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
 }
@@ -245,7 +247,7 @@ export function createServers(deps: Deps) {
     reveal: registry.reveal,
     trial: ({ type: _, ...input }: TrialInput) => tryOut(startedBy(input)),
     tryWalls: async (key: string, input: WallsTrialInput) =>
-      tryWalls(await registry.get(key), input, { tryOut, secrets: deps.secrets }),
+      tryWalls(await registry.get(key), input, { tryOut, secrets: deps.secrets, own: deps.ownFolders }),
 
     async diagnose(key: string): Promise<Diagnosis> {
       const server = await registry.get(key)

@@ -9,6 +9,8 @@ import type { CallTool, Tried } from './trial.ts'
 interface Deps {
   readonly tryOut: (tried: Tried, use: (call: CallTool) => Promise<void>) => Promise<TrialReport>
   readonly secrets: Pick<KnownSecrets, 'redact'>
+  /** Toolroom's own folders. */
+  readonly own: readonly string[]
 }
 
 const MAX_TEXT = 2000
@@ -18,7 +20,7 @@ const MAX_READ = 65_536
 export async function tryWalls(
   server: Server,
   { calls: wanted = [], ...given }: WallsTrialInput,
-  { tryOut, secrets }: Deps,
+  { tryOut, secrets, own }: Deps,
 ): Promise<WallsTrialReport> {
   const { isolation, isolation_options } = isolationOver(server, given)
   checkIsolation({ ...server, isolation, isolation_options })
@@ -33,9 +35,10 @@ export async function tryWalls(
     }
   })
   const said = [...texts, ...report.stderr_tail, report.error?.message ?? '']
-  const home = homedir()
-  const refused = isolation === 'none' ? [] : refusalsIn(said, home)
-  const suggested_options = shownOptions(widened(isolation_options, refused, home))
+  const searchPath = server.env.PATH ?? process.env.PATH ?? ''
+  const outside = { home: homedir(), own, cwd: server.cwd, searchPath }
+  const refused = isolation === 'none' ? [] : refusalsIn(said, isolation_options, outside)
+  const suggested_options = shownOptions(widened(isolation_options, refused, outside))
   return { ...report, isolation, calls, refused: refused.map((each) => ({ ...each })), suggested_options }
 }
 

@@ -1,23 +1,6 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
+import { SYSTEM_FOLDERS } from '../../../kernel/files/system-folders.ts'
 import type { Confined, Mount, Walls } from './walls.ts'
-
-/** Folders of a Linux system, as far as they exist. The last four: Nix, Homebrew, resolv.conf, certificates of openSUSE. */
-export const SYSTEM_FOLDERS = [
-  '/usr',
-  '/bin',
-  '/sbin',
-  '/lib',
-  '/lib32',
-  '/lib64',
-  '/libx32',
-  '/etc',
-  '/opt',
-  '/nix/store',
-  '/run/current-system',
-  '/home/linuxbrew/.linuxbrew',
-  '/run/systemd/resolve',
-  '/var/lib/ca-certificates',
-]
 
 /** New namespaces for everything, no rights, and the end together with the process that started it. */
 const CONFINE = ['--die-with-parent', '--unshare-all', '--cap-drop', 'ALL']

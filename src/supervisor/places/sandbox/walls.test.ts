@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ownFolder } from '../../../../test/support/folder.ts'
-import { SYSTEM_FOLDERS } from './bubblewrap.ts'
+import { SYSTEM_FOLDERS } from '../../../kernel/files/system-folders.ts'
 import { profileOf } from './seatbelt.ts'
 import { mountsOf, type Walls } from './walls.ts'
 
