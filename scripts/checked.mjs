@@ -1,4 +1,4 @@
-// When, with which version and at which commit the real agents and clients were last tried, and what changed since.
+// When, with which version and at which commit real agents, clients and servers were last tried, and what changed since.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,6 +10,10 @@ const FILES = {
   'docs/gateway-checked.json': {
     command: 'npm run verify:gateway',
     judges: ['src/agents', 'src/cli', 'src/gateway', 'src/http', 'src/mcp', 'src/protocol', 'src/upstreams'],
+  },
+  'docs/sandbox-checked.json': {
+    command: 'npm run verify:sandbox',
+    judges: ['src/servers/actions', 'src/supervisor/places'],
   },
 }
 const NOT_TESTS = ':(exclude)*.test.ts'
@@ -53,7 +57,8 @@ function changeSince(folder, commit, judges) {
   return `are older than the code: ${count} files changed since commit ${commit.slice(0, 7)}`
 }
 
-const namesIn = (rows) => [...new Set(rows.map(({ agent, client }) => agent ?? client))].join(', ')
+const namesIn = (rows) =>
+  [...new Set(rows.map(({ agent, client, server }) => agent ?? client ?? server))].join(', ')
 
 /** @returns its output; undefined if it failed */
 function git(folder, ...args) {

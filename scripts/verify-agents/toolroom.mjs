@@ -7,9 +7,13 @@ import { root } from '../lib.mjs'
 
 const START_DEADLINE_MS = 20_000
 const STOP_DEADLINE_MS = 10_000
+const REQUEST_DEADLINE_MS = 30_000
 
-/** `preload`: a module that Node loads before the service; `env`: additional environment variables. */
-export async function startToolroom(home, { preload, env = {} } = {}) {
+/**
+ * `preload`: a module that Node loads before the service; `env`: additional environment variables; `requestMs`: the deadline
+ * of a request.
+ */
+export async function startToolroom(home, { preload, env = {}, requestMs = REQUEST_DEADLINE_MS } = {}) {
   const token = randomBytes(32).toString('hex')
   const own = { PATH: process.env.PATH, HOME: home, PORT: '0', AUTH_TOKEN: token, HTTP_CHECK_INTERVAL_S: '0' }
   const args = [...(preload ? ['--import', preload] : []), join(root, 'dist/main.js')]
@@ -37,7 +41,7 @@ export async function startToolroom(home, { preload, env = {} } = {}) {
       method,
       headers: { 'x-svc-token': token, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(requestMs),
     })
     const answer = reply.status === 204 ? undefined : await reply.json()
     if (!reply.ok) throw new Error(`${method} ${path} returned ${reply.status}: ${answer.detail ?? ''}`)
