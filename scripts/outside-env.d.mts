@@ -1,1 +1,2 @@
 export function outsideEnv(): NodeJS.ProcessEnv
+export function npmOfThisComputer(): Record<string, string>

@@ -45,7 +45,8 @@ async function check(server, wanted) {
     return { ...row, ...found }
   } catch (error) {
     // A failure of one server must not hide the results of the others.
-    return { ...row, failures: [error.message.replaceAll(bed.home, '~')] }
+    const reason = [error.message, error.cause?.message ?? ''].join(' ').trim()
+    return { ...row, failures: [reason.replaceAll(bed.home, '~')] }
   }
 }
 

@@ -39,7 +39,12 @@ export async function startToolroom(home, { preload, env = {}, requestMs = REQUE
   async function request(method, path, body) {
     const reply = await fetch(`${address}/api/${path}`, {
       method,
-      headers: { 'x-svc-token': token, ...(body && { 'content-type': 'application/json' }) },
+      // A kept connection may be closed by the service while the next request is sent.
+      headers: {
+        connection: 'close',
+        'x-svc-token': token,
+        ...(body && { 'content-type': 'application/json' }),
+      },
       ...(body && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(requestMs),
     })

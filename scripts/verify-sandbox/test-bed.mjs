@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { outsideEnv } from '../outside-env.mjs'
+import { npmOfThisComputer } from '../outside-env.mjs'
 import { startToolroom } from '../verify-agents/toolroom.mjs'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -55,18 +55,4 @@ export async function openTestBed() {
   }
 
   return { home, page: `http://127.0.0.1:${pages.address().port}/`, request, install, offer, close }
-}
-
-/** npm's settings and cache, because the service has its own home directory. */
-function npmOfThisComputer() {
-  const { HOME = '', ...env } = outsideEnv()
-  const set = Object.entries(env).filter(([name]) =>
-    /^(?:npm_config_|NODE_EXTRA_CA_CERTS|https?_proxy)/i.test(name),
-  )
-  return {
-    npm_config_cache: `${HOME}/.npm`,
-    npm_config_userconfig: `${HOME}/.npmrc`,
-    npm_config_prefer_offline: 'true',
-    ...Object.fromEntries(set),
-  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { outsideEnv } from '../../scripts/outside-env.mjs'
+import { npmOfThisComputer } from '../../scripts/outside-env.mjs'
 import type { Installed } from '../../src/packages/packages.schema.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { openService } from '../support/service-process.ts'
@@ -14,9 +14,7 @@ const REAL = [
 describe.runIf(process.platform === 'linux')('real packages', () => {
   /** All of them are installed at once. */
   const opened = sharedByTests(async () => {
-    const service = await openService({
-      env: { npm_config_prefer_offline: 'true', ...npmOfThisComputer() },
-    })
+    const service = await openService({ env: npmOfThisComputer() })
     const install = async ({ name, args }: (typeof REAL)[number]) => {
       const input = { name, create_server: true, args }
       return [name, await service.ask('POST', '/packages/install-npm', input)] as const
@@ -49,16 +47,3 @@ describe.runIf(process.platform === 'linux')('real packages', () => {
     180_000,
   )
 })
-
-/** npm's settings, because the service has its own home directory. */
-function npmOfThisComputer(): Record<string, string> {
-  const { HOME = '', ...env } = outsideEnv()
-  const set = Object.entries(env).filter(([name]) =>
-    /^(?:npm_config_|NODE_EXTRA_CA_CERTS|https?_proxy)/i.test(name),
-  )
-  return {
-    npm_config_cache: `${HOME}/.npm`,
-    npm_config_userconfig: `${HOME}/.npmrc`,
-    ...(Object.fromEntries(set) as Record<string, string>),
-  }
-}

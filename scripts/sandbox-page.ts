@@ -1,0 +1,93 @@
+/** The result of running a server from its installed package behind the walls that trials found. */
+export interface Checked {
+  readonly server: string
+  readonly package: string
+  readonly version: string
+  readonly date: string
+  readonly tools: number
+  readonly write: readonly string[]
+  readonly read: readonly string[]
+  readonly network: string
+  readonly calls: readonly {
+    readonly tool: string
+    readonly behind_walls: string
+    readonly without_walls: string
+  }[]
+  readonly refused: readonly { readonly path: string | null; readonly evidence: string }[]
+  readonly home_files: readonly string[]
+  readonly failures: readonly string[]
+}
+
+const INTRODUCTION = `# Servers in the sandbox
+
+What popular servers need behind [walls](running.md#isolation). This page is generated from \`docs/sandbox-checked.json\`,
+which \`npm run verify:sandbox\` writes on Linux with bubblewrap and Chromium:
+
+1. Each package is [installed](packages.md) without install scripts, and a server is added from it.
+2. A [trial](running.md#isolation) runs it with \`isolation: sandbox\` and closed walls, and makes the calls below.
+3. As long as the trial suggests wider walls, they are tried, too.
+4. The walls are stored, the server is started behind them, and its tools are compared with those that it has without walls.
+   So is the outcome of each call.
+
+\`~/work/<server>\` is the folder that the server was told to work in. A call that ends with *no internet* went as far as
+it could on a computer that reaches no other: the sandbox refused the network first, and with \`network: full\` the call ended
+like one without walls. A server may need more for tools that were not called.
+`
+
+/** The text of docs/sandboxed-servers.md. */
+export function sandboxPage(checked: readonly Checked[]): string {
+  const parts = [INTRODUCTION, needs(checked), evidence(checked), homes(checked), failures(checked)]
+  return `${parts
+    .filter((part) => part !== '')
+    .join('\n')
+    .trimEnd()}\n`
+}
+
+function needs(checked: readonly Checked[]): string {
+  const head = ['Server', 'Package', 'Checked', 'Tools', '`write`', '`read`', '`network`', 'Calls']
+  const rows = checked.map((each) => [
+    each.server,
+    `${code(each.package)} ${each.version}`,
+    each.date,
+    String(each.tools),
+    each.write.map(code).join(', ') || '–',
+    each.read.map(code).join(', ') || '–',
+    code(each.network),
+    each.calls.map(({ tool, behind_walls }) => `${code(tool)}: ${behind_walls}`).join('<br>'),
+  ])
+  return section('What each of them needed', '', head, rows)
+}
+
+function evidence(checked: readonly Checked[]): string {
+  const rows = checked.flatMap(({ server, refused }) =>
+    refused.map(({ path, evidence: line }) => [server, path === null ? 'network' : code(path), code(line)]),
+  )
+  const text = 'The line of the server that the trial took for a refusal, in the order of the trials.'
+  return rows.length === 0
+    ? ''
+    : section('What was refused first', text, ['Server', 'What', 'Evidence'], rows)
+}
+
+function homes(checked: readonly Checked[]): string {
+  const rows = checked
+    .filter(({ home_files }) => home_files.length > 0)
+    .map(({ server, home_files }) => [server, home_files.map(code).join('<br>')])
+  const text = `Without walls, these servers left files in the home. Behind walls they write them into an empty home in memory, so
+nothing is refused, and the files are lost when the server ends. To keep them, name their folder in \`write\`.`
+  return rows.length === 0 ? '' : section('What is lost at the end', text, ['Server', 'Files'], rows)
+}
+
+function failures(checked: readonly Checked[]): string {
+  const rows = checked.flatMap(({ server, failures: own }) => own.map((text) => [server, text]))
+  return rows.length === 0 ? '' : section('What did not hold', '', ['Server', 'What'], rows)
+}
+
+function section(title: string, text: string, head: readonly string[], rows: readonly string[][]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  const table = [line(head), line(head.map(() => '---')), ...rows.map(line)]
+  return [`## ${title}`, '', ...(text === '' ? [] : [text, '']), ...table, ''].join('\n')
+}
+
+/** Text of a program may contain backticks. */
+const code = (text: string): string => `\`${text.replaceAll('`', "'")}\``

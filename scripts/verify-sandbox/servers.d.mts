@@ -1,0 +1,5 @@
+export interface SandboxedServer {
+  readonly name: string
+  readonly package: string
+}
+export const SERVERS: readonly SandboxedServer[]

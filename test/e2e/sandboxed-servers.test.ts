@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest'
+import { npmOfThisComputer } from '../../scripts/outside-env.mjs'
+import { SERVERS } from '../../scripts/verify-sandbox/servers.mjs'
+import { tryServer } from '../../scripts/verify-sandbox/try-server.mjs'
+import { PLACES } from '../support/places.ts'
+import { openService } from '../support/service-process.ts'
+
+const sandbox = PLACES.find(({ name }) => name === 'sandbox')
+/** Those of `npm run verify:sandbox` that the tests install anyway. */
+const NAMES = ['filesystem', 'memory']
+
+describe.skipIf(!sandbox?.isThere)('with sandbox', () => {
+  test.each(SERVERS.filter(({ name }) => NAMES.includes(name)))(
+    '$name from its installed package gets the walls that its trials suggest, and works behind them as without',
+    async (server) => {
+      const service = await openService({ env: npmOfThisComputer() })
+      const request = async (method: string, path: string, body?: object) => {
+        const reply = await service.ask(method, `/${path}`, body)
+        expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(300)
+        return reply.body
+      }
+      await request('POST', 'packages/install-npm', { name: server.package })
+      const found = await tryServer(request, service.home, server)
+      expect(found, JSON.stringify(found)).toMatchObject({
+        write: [`~/work/${server.name}`],
+        read: [],
+        network: 'none',
+        calls: [{ behind_walls: 'ok' }, { behind_walls: 'ok' }],
+        failures: [],
+      })
+      expect(found.refused.length).toBeGreaterThan(0)
+      expect(found.tools).toBeGreaterThan(3)
+    },
+    300_000,
+  )
+})
