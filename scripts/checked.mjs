@@ -13,7 +13,7 @@ const FILES = {
   },
   'docs/sandbox-checked.json': {
     command: 'npm run verify:sandbox',
-    judges: ['src/servers/actions', 'src/supervisor/places'],
+    judges: ['src/servers/actions', 'src/supervisor/places/sandbox'],
   },
 }
 const NOT_TESTS = ':(exclude)*.test.ts'

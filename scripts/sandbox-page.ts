@@ -26,7 +26,9 @@ which \`npm run verify:sandbox\` writes on Linux with bubblewrap and Chromium:
 1. Each package is [installed](packages.md) without install scripts, and a server is added from it.
 2. A [trial](running.md#isolation) runs it with \`isolation: sandbox\` and closed walls, and makes the calls below.
 3. As long as the trial suggests wider walls, they are tried, too.
-4. The walls are stored, the server is started behind them, and its tools are compared with those that it has without walls.
+4. If files that the server makes in its folder without walls are not there afterwards, the folder is opened, too. A trial does
+   not see this: the home behind walls is empty and writable, so there is no error.
+5. The walls are stored, the server is started behind them, and its tools are compared with those that it has without walls.
    So is the outcome of each call.
 
 \`~/work/<server>\` is the folder that the server was told to work in. A call that ends with *no internet* went as far as

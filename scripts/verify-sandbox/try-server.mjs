@@ -34,8 +34,14 @@ export async function tryServer(request, home, server, context = {}) {
     const free = await trial({ isolation: 'none' })
     const own = `work/${server.name}/`
     const homeFiles = filesIn(home).filter((file) => !before.has(file) && !file.startsWith(own))
-    const { walls, refused, last } = await widenUntilOpen(trial)
-    await request('PATCH', `servers/${id}`, { isolation: 'sandbox', isolation_options: walls })
+    const made = filesIn(folder)
+    const isLost = () => filesIn(folder).length < made.length
+    const found = await widenUntilOpen(trial)
+    const { walls, refused, last } = isLost() ? await keepFiles(trial, found, folder, made) : found
+    const wasLost = isLost()
+    const { write, read, network } = walls
+    const isolation_options = { write, read, network }
+    await request('PATCH', `servers/${id}`, { isolation: 'sandbox', isolation_options })
     furnish(folder, server.files)
     const { status, place } = await request('POST', `servers/${id}/start`)
     const { items } = await request('GET', `servers/${id}/tools`)
@@ -46,6 +52,7 @@ export async function tryServer(request, home, server, context = {}) {
       ...last.refused.map(({ evidence }) => `still refused: ${shown(evidence)}`),
       ...(place === 'sandbox' && status === 'running' ? [] : [`it is ${status} (${place}) after its start`]),
       ...(namesOf(items) === namesOf(free.tools) ? [] : ['its tools differ from those without walls']),
+      ...(wasLost ? ['the files that it makes are lost'] : []),
       ...(stopped.status === 'stopped' ? [] : [`it is ${stopped.status} after its stop`]),
     ]
     const outcomes = calls.map(({ tool }, at) => outcomeOf(tool, last.calls[at], free.calls[at], shown))
@@ -54,9 +61,7 @@ export async function tryServer(request, home, server, context = {}) {
         failures.push(`${tool}: ${behind_walls}, but ${without_walls} without walls`)
     return {
       tools: items.length,
-      write: walls.write,
-      read: walls.read,
-      network: walls.network,
+      ...isolation_options,
       calls: outcomes,
       refused: refused.map(({ kind, path, evidence }) => ({
         kind,
@@ -83,6 +88,18 @@ async function widenUntilOpen(trial) {
     if (JSON.stringify(wider) === JSON.stringify(walls) || count === MAX_TRIALS)
       return { walls, refused, last }
     walls = wider
+  }
+}
+
+/** The home behind walls is empty and writable, so a server that makes folders there sees no error, and its files are lost. */
+async function keepFiles(trial, { walls, refused }, folder, made) {
+  const kept = { ...walls, write: [...walls.write, folder] }
+  const last = await trial({ isolation: 'sandbox', isolation_options: kept })
+  const evidence = `${made.at(-1)} was only in memory, and there was no error`
+  return {
+    walls: last.suggested_options,
+    refused: [...refused, { kind: 'write', path: folder, evidence }, ...last.refused],
+    last,
   }
 }
 
