@@ -16,7 +16,7 @@ test('at least 20 servers run in the sandbox as they do without walls', () => {
 
 test('no server was given everything, the whole home or the files of Toolroom', () => {
   const doors = checked.flatMap(({ write, read }) => [...write, ...read])
-  expect(doors.filter((path) => !/^~\/work\/[\w-]+(?:\/|$)/.test(path))).toEqual([])
+  expect(doors.filter((path) => !/^~\/projects\/[\w-]+(?:\/|$)/.test(path))).toEqual([])
 })
 
 test('a server that did not hold is on the page with the reason', () => {
@@ -26,19 +26,19 @@ test('a server that did not hold is on the page with the reason', () => {
     version: '1.2.3',
     date: '2026-11-16',
     tools: 3,
-    write: ['~/work/notes'],
+    write: ['~/projects/notes'],
     read: [],
     network: 'none',
     calls: [{ tool: 'add', behind_walls: 'failed', without_walls: 'ok' }],
-    refused: [{ path: '~/work/notes', evidence: "EROFS: a|b `c`, open '~/work/notes/a'" }],
+    refused: [{ path: '~/projects/notes', evidence: "EROFS: a|b `c`, open '~/projects/notes/a'" }],
     home_files: ['~/.notes/state.json'],
     failures: ['add: failed, but ok without walls'],
   }
   const page = sandboxPage([one])
   expect(page).toContain(
-    '| notes | `@acme/notes` 1.2.3 | 2026-11-16 | 3 | `~/work/notes` | – | `none` | `add`: failed |',
+    '| notes | `@acme/notes` 1.2.3 | 2026-11-16 | 3 | `~/projects/notes` | – | `none` | `add`: failed |',
   )
-  expect(page).toContain("| notes | `~/work/notes` | `EROFS: a\\|b 'c', open '~/work/notes/a'` |")
+  expect(page).toContain("| notes | `~/projects/notes` | `EROFS: a\\|b 'c', open '~/projects/notes/a'` |")
   expect(page).toContain('| notes | `~/.notes/state.json` |')
   expect(page).toContain('| notes | add: failed, but ok without walls |')
   const held = sandboxPage([{ ...one, failures: [], refused: [], home_files: [] }])

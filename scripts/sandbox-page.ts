@@ -31,7 +31,7 @@ which \`npm run verify:sandbox\` writes on Linux with bubblewrap and Chromium:
 5. The walls are stored, the server is started behind them, and its tools are compared with those that it has without walls.
    So is the outcome of each call.
 
-\`~/work/<server>\` is the folder that the server was told to work in. A call that ends with *no internet* went as far as
+\`~/projects/<server>\` is the folder that the server was told to work in. A call that ends with *no internet* went as far as
 it could on a computer that reaches no other: the sandbox refused the network first, and with \`network: full\` the call ended
 like one without walls. A server may need more for tools that were not called.
 `

@@ -12,7 +12,7 @@ const MAX_HOME_FILES = 5
  * @returns what it needed, the calls, what was refused first, and what does not hold in `failures`
  */
 export async function tryServer(request, home, server, context = {}) {
-  const folder = join(home, 'work', server.name)
+  const folder = join(home, 'projects', server.name)
   const given = { folder, ...context }
   const calls = server.calls(given)
   const definition = {
@@ -32,7 +32,7 @@ export async function tryServer(request, home, server, context = {}) {
   try {
     const before = new Set(filesIn(home))
     const free = await trial({ isolation: 'none' })
-    const own = `work/${server.name}/`
+    const own = `projects/${server.name}/`
     const homeFiles = filesIn(home).filter((file) => !before.has(file) && !file.startsWith(own))
     const made = filesIn(folder)
     const isLost = () => filesIn(folder).length < made.length
@@ -115,7 +115,7 @@ const resultOf = (call) => {
   return call.ok ? 'ok' : 'failed'
 }
 const NO_INTERNET =
-  /EAI_AGAIN|ENOTFOUND|ENETUNREACH|fetch failed|DNS temporarily unavailable|ERR_NAME_NOT_RESOLVED/
+  /EAI_AGAIN|ENOTFOUND|ENETUNREACH|fetch failed|DNS temporarily unavailable|Hostname not found|ERR_NAME_NOT_RESOLVED/
 
 const namesOf = (tools) =>
   tools

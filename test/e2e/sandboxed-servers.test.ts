@@ -22,7 +22,7 @@ describe.skipIf(!sandbox?.isThere)('with sandbox', () => {
       await request('POST', 'packages/install-npm', { name: server.package })
       const found = await tryServer(request, service.home, server)
       expect(found, JSON.stringify(found)).toMatchObject({
-        write: [`~/work/${server.name}`],
+        write: [`~/projects/${server.name}`],
         read: [],
         network: 'none',
         calls: [{ behind_walls: 'ok' }, { behind_walls: 'ok' }],
