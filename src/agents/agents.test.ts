@@ -11,14 +11,15 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join, normalize, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { agents, agentView, DESKTOP, done, GOOSE, put, textOf } from '../../test/support/agents.ts'
 import { covers } from '../../test/support/covers.ts'
 import { ownFolder } from '../../test/support/folder.ts'
-import { openHouse } from '../../test/support/house.ts'
+import { mayLink, PRIVATE_FILE } from '../../test/support/home-env.ts'
+import { type House, openHouse } from '../../test/support/house.ts'
 import type { AgentSummary, EffectiveEntry, FileView, HistoryItem } from './agents.schema.ts'
 import type { ImportReport, Scan } from './import/import.schema.ts'
 
@@ -45,6 +46,9 @@ args = ["theirs"]
 KEY = "s3cret-codex"
 `
 const notes = { command: 'npx', args: ['-y', 'notes-mcp'], env: { NOTES_TOKEN: 's3cret-notes' } }
+/** How the command of `notes` is written into Claude Code's file: on Windows it starts no batch file. */
+const NPX_OF_CLAUDE =
+  process.platform === 'win32' ? { command: 'cmd', args: ['/c', 'npx', ...notes.args] } : {}
 
 async function houseWith(files: Record<string, string> = {}) {
   const home = ownFolder()
@@ -179,6 +183,7 @@ describe('changing', () => {
   test('adding an entry changes nothing else in the file, and the diff masks every secret', async () => {
     covers('agents-update-servers')
     const { house, home } = await houseWith({ '.claude.json': CLAUDE })
+    const { mode } = statSync(join(home, '.claude.json'))
     const dry = await done(house, 'PUT', '/claude-code/servers', { servers: { notes }, dry_run: true })
     expect(dry).toMatchObject({ dry_run: true, changed: true, added: ['notes'], backup_id: null })
     expect(textOf(home, '.claude.json')).toBe(CLAUDE)
@@ -193,9 +198,9 @@ describe('changing', () => {
     expect(report.diff).toContain('notes-mcp')
     expect(report.diff).not.toContain('s3cret')
     const text = textOf(home, '.claude.json')
-    expect(JSON.parse(text).mcpServers.notes).toEqual({ type: 'stdio', ...notes })
+    expect(JSON.parse(text).mcpServers.notes).toEqual({ type: 'stdio', ...notes, ...NPX_OF_CLAUDE })
     expect(text.replace(/,\n {4}"notes": \{[\s\S]*?\n {4}\}(?=\n {2}\})/, '')).toBe(CLAUDE)
-    expect(statSync(join(home, '.claude.json')).mode & 0o777).toBe(0o644)
+    expect(statSync(join(home, '.claude.json')).mode).toBe(mode)
   })
 
   test('removing an added entry restores the exact bytes, also of an empty file', async () => {
@@ -343,53 +348,61 @@ describe('safety', () => {
     },
   )
 
-  test('a file that is read-only, foreign, linked out of the home, hard-linked or too large is refused', async () => {
+  const attempt = async (house: House) => {
+    const { status, body } = await agents<{ code: string }>(house, 'PUT', '/claude-code/servers', {
+      servers: { notes },
+    })
+    return [status, body.code]
+  }
+
+  test.runIf(mayLink)('a file that is linked out of the home is refused', async () => {
+    const { house, home } = await houseWith()
+    const outside = join(ownFolder(), 'elsewhere.json')
+    writeFileSync(outside, '{}')
+    symlinkSync(outside, join(home, '.claude.json'))
+    expect(await attempt(house)).toEqual([409, 'config_unsafe'])
+    expect(textOf(home, '.claude.json')).toBe('{}')
+  })
+
+  test('a file that is read-only, foreign, hard-linked or too large is refused', async () => {
     const { house, home } = await houseWith({ '.claude.json': CLAUDE })
     const file = join(home, '.claude.json')
-    const outside = join(ownFolder(), 'elsewhere.json')
-    const attempt = async () => {
-      const { status, body } = await agents<{ code: string }>(house, 'PUT', '/claude-code/servers', {
-        servers: { notes },
-      })
-      return [status, body.code]
-    }
     chmodSync(file, 0o444)
-    expect(await attempt()).toEqual([409, 'config_read_only'])
-    unlinkSync(file)
-    writeFileSync(outside, '{}')
-    symlinkSync(outside, file)
-    expect(await attempt()).toEqual([409, 'config_unsafe'])
-    expect(textOf(home, '.claude.json')).toBe('{}')
-    unlinkSync(file)
+    expect(await attempt(house)).toEqual([409, 'config_read_only'])
+    chmodSync(file, 0o644)
     writeFileSync(file, `{"a": "${'x'.repeat(10 * 1024 * 1024)}"}`)
-    expect(await attempt()).toEqual([413, 'config_too_large'])
+    expect(await attempt(house)).toEqual([413, 'config_too_large'])
     writeFileSync(file, CLAUDE)
     linkSync(file, join(home, 'other-name.json'))
-    expect(await attempt()).toEqual([409, 'config_unsafe'])
+    expect(await attempt(house)).toEqual([409, 'config_unsafe'])
     unlinkSync(join(home, 'other-name.json'))
     if (process.getuid?.() === 0) {
       chownSync(file, 12_345, 12_345)
-      expect(await attempt()).toEqual([409, 'config_unsafe'])
+      expect(await attempt(house)).toEqual([409, 'config_unsafe'])
     }
     expect(textOf(home, '.claude.json')).toBe(CLAUDE)
   })
 
-  test('a symbolic link inside the home stays a link, and its target keeps its mode', async () => {
-    const { house, home } = await houseWith({ 'dotfiles/claude.json': CLAUDE })
-    chmodSync(join(home, 'dotfiles/claude.json'), 0o640)
-    symlinkSync(join(home, 'dotfiles/claude.json'), join(home, '.claude.json'))
-    await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
-    expect(lstatSync(join(home, '.claude.json')).isSymbolicLink()).toBe(true)
-    expect(textOf(home, 'dotfiles/claude.json')).toContain('notes-mcp')
-    expect(statSync(join(home, 'dotfiles/claude.json')).mode & 0o777).toBe(0o640)
-  })
+  test.runIf(mayLink)(
+    'a symbolic link inside the home stays a link, and its target keeps its mode',
+    async () => {
+      const { house, home } = await houseWith({ 'dotfiles/claude.json': CLAUDE })
+      chmodSync(join(home, 'dotfiles/claude.json'), 0o640)
+      const { mode } = statSync(join(home, 'dotfiles/claude.json'))
+      symlinkSync(join(home, 'dotfiles/claude.json'), join(home, '.claude.json'))
+      await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
+      expect(lstatSync(join(home, '.claude.json')).isSymbolicLink()).toBe(true)
+      expect(textOf(home, 'dotfiles/claude.json')).toContain('notes-mcp')
+      expect(statSync(join(home, 'dotfiles/claude.json')).mode).toBe(mode)
+    },
+  )
 
   test('a folder for a missing agent is created only on request, and a new file is private to its owner', async () => {
     const { house, home } = await houseWith()
     const refused = await agents(house, 'PUT', '/cursor/servers', { servers: { notes } })
     expect(refused).toMatchObject({ status: 409, body: { code: 'agent_not_installed' } })
     await done(house, 'PUT', '/cursor/servers', { servers: { notes }, create: true })
-    expect(statSync(join(home, '.cursor/mcp.json')).mode & 0o777).toBe(0o600)
+    expect(statSync(join(home, '.cursor/mcp.json')).mode & 0o777).toBe(PRIVATE_FILE)
   })
 
   test('invalid names and scopes are refused', async () => {
@@ -407,11 +420,12 @@ describe('safety', () => {
     expect(await status({ server_ids: ['unknown'] })).toBe(404)
     mkdirSync(join(home, 'shop'))
     expect(await status({ servers: { notes }, scope: 'project', project_path: join(home, 'shop') })).toBe(200)
-    expect(JSON.parse(textOf(home, 'shop/.mcp.json')).mcpServers.notes.command).toBe('npx')
+    const written = { ...notes, ...NPX_OF_CLAUDE }
+    expect(JSON.parse(textOf(home, 'shop/.mcp.json')).mcpServers.notes).toMatchObject(written)
     expect(await status({ servers: { notes }, scope: 'local', project_path: join(home, 'shop') })).toBe(200)
-    expect(
-      JSON.parse(textOf(home, '.claude.json')).projects[join(home, 'shop')].mcpServers.notes.command,
-    ).toBe('npx')
+    const { projects } = JSON.parse(textOf(home, '.claude.json'))
+    const shop = join(home, 'shop').replaceAll('\\', '/') // Claude Code writes it so on Windows, too
+    expect(projects[shop].mcpServers.notes).toMatchObject(written)
   })
 })
 
@@ -430,18 +444,21 @@ describe('changes at the same time', () => {
     expect(textOf(home, '.claude.json')).toBe(CLAUDE)
   })
 
-  test('changes through a symbolic link and of the file it leads to wait for each other', async () => {
-    const { house, home } = await houseWith({ '.claude.json': CLAUDE, '.cursor/other.txt': '' })
-    symlinkSync(join(home, '.claude.json'), join(home, '.cursor/mcp.json'))
-    const types = ['claude-code', 'cursor', 'claude-code', 'cursor', 'claude-code', 'cursor']
-    const replies = await Promise.all(
-      types.map((type, n) => agents(house, 'PUT', `/${type}/servers`, { servers: { [`n${n}`]: notes } })),
-    )
-    expect(replies.map(({ status }) => status)).toEqual(types.map(() => 200))
-    const { items } = (await house.inject('/api/agents')).json<{ items: AgentSummary[] }>()
-    const managed = items.filter(({ agent_type }) => types.includes(agent_type))
-    expect(managed.map(({ managed_count }) => managed_count)).toEqual([3, 3])
-  })
+  test.runIf(mayLink)(
+    'changes through a symbolic link and of the file it leads to wait for each other',
+    async () => {
+      const { house, home } = await houseWith({ '.claude.json': CLAUDE, '.cursor/other.txt': '' })
+      symlinkSync(join(home, '.claude.json'), join(home, '.cursor/mcp.json'))
+      const types = ['claude-code', 'cursor', 'claude-code', 'cursor', 'claude-code', 'cursor']
+      const replies = await Promise.all(
+        types.map((type, n) => agents(house, 'PUT', `/${type}/servers`, { servers: { [`n${n}`]: notes } })),
+      )
+      expect(replies.map(({ status }) => status)).toEqual(types.map(() => 200))
+      const { items } = (await house.inject('/api/agents')).json<{ items: AgentSummary[] }>()
+      const managed = items.filter(({ agent_type }) => types.includes(agent_type))
+      expect(managed.map(({ managed_count }) => managed_count)).toEqual([3, 3])
+    },
+  )
 
   test("a change that cannot be made in the agent's file leaves its second file unchanged", async () => {
     const { house, home } = await houseWith({
@@ -510,7 +527,7 @@ describe('dry run', () => {
       const where = type === 'claude-code' ? { scope: 'project', project_path: join(home, 'shop') } : {}
       const input = { servers: { off }, create: true, dry_run: true, ...where }
       const { diff } = await done(house, 'PUT', `/${type}/servers`, input)
-      expect(diff).toContain(SECOND[type])
+      expect(diff).toContain(normalize(SECOND[type]))
       expect(filesBelow(home)).toEqual([])
     },
   )
@@ -680,6 +697,6 @@ function snapshot(home: string): Record<string, unknown> {
 function filesBelow(home: string): string[] {
   return readdirSync(home, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => relative(home, join(entry.parentPath, entry.name)))
+    .map((entry) => relative(home, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
     .filter((path) => !path.startsWith('data/') && !path.startsWith('config/toolroom/'))
 }

@@ -44,7 +44,7 @@ export async function openEdit(home: string) {
   const ownership = await openOwnership(database, new Vault(Buffer.alloc(32, 1)), keyStore)
   const backups = new ObservedBackups(folder)
   const platform = {
-    os: 'linux' as const,
+    os: process.platform === 'win32' ? ('win32' as const) : ('linux' as const),
     home,
     env: {},
     exists: existsSync,

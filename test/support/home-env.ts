@@ -1,3 +1,5 @@
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const IS_WINDOWS = process.platform === 'win32'
@@ -21,3 +23,18 @@ export function homeEnv(home: string): Record<string, string> {
 /** What `chmod 600` and `chmod 700` give. Windows has access lists instead: see src/config/system/private-folder.ts. */
 export const PRIVATE_FILE = IS_WINDOWS ? 0o666 : 0o600
 export const PRIVATE_FOLDER = IS_WINDOWS ? 0o666 : 0o700
+
+/** Whether this user may create symbolic links. On Windows only an administrator or a developer may, and Wine has none. */
+export const mayLink = !IS_WINDOWS || canLink()
+
+function canLink(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'toolroom-test-'))
+  try {
+    symlinkSync('nowhere', join(folder, 'link'))
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { outsideEnv } from '../../scripts/outside-env.mjs'
+import { findNpm } from '../../scripts/prepare.mjs'
 import { npmEnvironment } from '../../src/packages/npm.ts'
 
 /** npm as Node 20 ships it, which lacks the `--allow-…` options, and one that has them. */
@@ -22,6 +23,9 @@ const DIGESTS: Readonly<Record<Version, string>> = {
   '11.19.1':
     'sha512-ztsxKxt/kkIaAs+2i0GU6I+DRmUdrNasxTZKJe9TCdSjKxlhah/4r/hl5ygMD6XAg1qZ9c2TNomR4qgOydp10g==',
 }
+
+/** A batch file as npm writes it for a program of a package. */
+const SHIM = '@node "%~dp0\\..\\node_modules\\npm\\bin\\npm-cli.js" %*\r\n'
 
 type Version = (typeof NPMS)[number]
 
@@ -45,12 +49,15 @@ function download(version: Version, folder: string): void {
   try {
     writeFileSync(join(temp, 'package.json'), JSON.stringify({ dependencies: { npm: version } }))
     const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund']
-    execFileSync('npm', args, { cwd: temp, stdio: 'pipe', env: npmEnvironment(outsideEnv()) })
+    const [command, ...before] = findNpm() ?? ['npm']
+    const env = npmEnvironment(outsideEnv())
+    execFileSync(command, [...before, ...args], { cwd: temp, stdio: 'pipe', env })
     const lock = JSON.parse(readFileSync(join(temp, 'package-lock.json'), 'utf8'))
     const { integrity } = lock.packages['node_modules/npm']
     if (integrity !== DIGESTS[version]) throw new Error(`npm ${version} has the digest ${integrity}`)
     mkdirSync(join(temp, 'bin'))
-    symlinkSync('../node_modules/npm/bin/npm-cli.js', join(temp, 'bin/npm'))
+    if (process.platform === 'win32') writeFileSync(join(temp, 'bin/npm.cmd'), SHIM)
+    else symlinkSync('../node_modules/npm/bin/npm-cli.js', join(temp, 'bin/npm'))
     if (!existsSync(folder)) renameSync(temp, folder)
   } finally {
     rmSync(temp, { recursive: true, force: true })
