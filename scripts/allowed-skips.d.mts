@@ -6,5 +6,5 @@ interface Test {
 export function judgeSkipped(
   tests: readonly Test[],
   inCi: boolean,
-  system?: NodeJS.Platform,
+  system?: NodeJS.Platform | 'wine',
 ): { readonly lines: string[]; readonly unexpected: number }

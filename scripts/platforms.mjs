@@ -10,7 +10,7 @@ import { readReport, runTests } from './report.mjs'
 
 const VITEST = ['node_modules/vitest/vitest.mjs', 'run', '--config=test/platforms/vitest.config.ts']
 /** Wine starts a process in about a second. */
-const UNDER_WINE_DEADLINE_MS = 30 * 60_000
+const UNDER_WINE_DEADLINE_MS = 90 * 60_000
 
 const suites = chosenSuites(process.argv.slice(2))
 if (suites.length === 0) fail('Usage: npm run platforms [linux] [darwin] [windows] [windows-start]')
@@ -26,8 +26,8 @@ for (const suite of suites) {
 }
 report()
 
-async function here({ files }) {
-  return runTests(['--config=test/platforms/vitest.config.ts', ...files], {})
+async function here({ files, env = {} }) {
+  return runTests(['--config=test/platforms/vitest.config.ts', ...files], env)
 }
 
 async function underWine({ files, name, isClone = false }) {

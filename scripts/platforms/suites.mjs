@@ -1,4 +1,4 @@
-/** What runs on each system. `system` is what `process.platform` is there; the code of macOS runs on this machine. */
+/** What runs on each system. `system` is the one whose reasons to skip a test hold; the code of macOS runs on this machine. */
 const SUITES = [
   {
     name: 'linux',
@@ -12,14 +12,20 @@ const SUITES = [
   },
   {
     name: 'darwin',
-    title: 'the contract of a platform, with ps of this machine',
+    title: 'the contract of a platform and the life of a server, with ps of this machine',
     system: 'linux',
-    files: ['src/supervisor/platform/darwin'],
+    env: { TOOLROOM_TEST_SYSTEM: 'darwin' },
+    files: [
+      'src/supervisor/platform/darwin',
+      'src/supervisor/supervisor.test.ts',
+      'src/supervisor/runner.test.ts',
+      'src/supervisor/runner-joining.test.ts',
+    ],
   },
   {
     name: 'windows',
     title: 'processes and files under Wine',
-    system: 'win32',
+    system: 'wine',
     onWindows: true,
     files: [
       'src/supervisor',
@@ -35,7 +41,7 @@ const SUITES = [
   {
     name: 'windows-start',
     title: 'from a clone to a working service under Wine',
-    system: 'win32',
+    system: 'wine',
     onWindows: true,
     isClone: true,
     files: ['test/platforms'],

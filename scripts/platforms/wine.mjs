@@ -1,6 +1,6 @@
 // Wine 10 of Debian 13 in a folder of its own, with a Node for Windows as its installer leaves it. Nothing outside of the
 // cache folder changes. Entering that folder needs root.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { findOnPath, run, say } from '../lib.mjs'
@@ -54,11 +54,14 @@ async function installNode(debian, node, wine) {
 
 /**
  * Runs a Windows program in its own process namespace: when it ends, the kernel ends everything that it has started. Its
- * output goes to a file, because Node for Windows cannot write to a Unix pipe in Wine. It has the network of this machine.
+ * output goes to a file, because Node for Windows cannot write to a Unix pipe in Wine. It has the network of this machine,
+ * and the certificates that Node trusts here.
  */
 async function runIn(debian, words, { checkout = '', env = {}, deadlineMs }) {
   const scratch = mkdtempSync(join(debian, 'tmp', 'run-'))
   const output = join(scratch.slice(debian.length), 'output')
+  const { NODE_EXTRA_CA_CERTS: certificates } = process.env
+  if (certificates) copyFileSync(certificates, join(scratch, 'certificates'))
   const variables = {
     HOME: '/root',
     PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
@@ -67,6 +70,7 @@ async function runIn(debian, words, { checkout = '', env = {}, deadlineMs }) {
     WINEPREFIX: PREFIX,
     WINEPATH: 'C:\\Program Files\\nodejs',
     WINEDEBUG: '-all',
+    ...(certificates && { NODE_EXTRA_CA_CERTS: `Z:${join(scratch.slice(debian.length), 'certificates')}` }),
     ...env,
   }
   const given = Object.entries(variables).map(([name, value]) => `${name}=${value}`)

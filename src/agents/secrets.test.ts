@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { GOOSE, put } from '../../test/support/agents.ts'
+import { GOOSE, OPENCODE, put } from '../../test/support/agents.ts'
 import { ownFolder } from '../../test/support/folder.ts'
+import { PRIVATE_FILE } from '../../test/support/home-env.ts'
 import { AUTHORISED, openHouse } from '../../test/support/house.ts'
 
 /** A string that must never appear in any output, numbered so that a failure identifies it. */
@@ -30,7 +31,7 @@ const FILES: Record<string, { path: string; text: () => string }> = {
 }`,
   },
   opencode: {
-    path: 'config/opencode/opencode.jsonc',
+    path: OPENCODE,
     text: () => `// ${canary()}
 { /* ${canary()} */
   "provider": { "x": { "options": { "apiKey": "${canary()}" } } },
@@ -136,7 +137,7 @@ test("no secret of an agent's file appears in a response, diff, log line, audit 
   ).toEqual([])
   // What Toolroom stores is encrypted or readable by its owner only.
   const kept = filesBelow(house.data)
-  for (const file of kept) expect(statSync(file).mode & 0o077, file).toBe(0)
+  for (const file of kept) expect(statSync(file).mode & 0o077, file).toBe(PRIVATE_FILE & 0o077)
   const open = kept.filter((file) => !file.endsWith('.before') && readFileSync(file).includes('canary-'))
   expect(open).toEqual([])
 })

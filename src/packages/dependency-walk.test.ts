@@ -10,7 +10,7 @@ import { candidates, readManifests } from './registry/manifests.ts'
 const RUNS = { numRuns: 3000 }
 
 // The first run on a machine downloads both.
-beforeAll(() => void NPMS.map(npmFolder), 300_000)
+beforeAll(() => void NPMS.map(npmFolder), 900_000)
 
 test.each([
   ...[

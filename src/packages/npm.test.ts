@@ -127,6 +127,11 @@ test.each([
   expect([read, checksSources(read)]).toEqual([{ npm, node: '20.20.2' }, expected])
 })
 
+test('an npm that does not print its version in 2 minutes is named as the reason', async () => {
+  const error = { code: 'install_failed', message: expect.stringContaining('did not end in 2 minutes') }
+  await expect(npmVersions(async () => ({ code: null, cut: 'late' }))).rejects.toMatchObject(error)
+})
+
 test.each([
   ['{"npm": "9.9.4", "node": "20.20.2"}', 'npm 9.9.4 is too old'],
   ['{"npm": "12", "node": "20.20.2"}', "'npm version' printed no version"],

@@ -17,7 +17,8 @@ export type Npm = (
 ) => Promise<{ readonly code: number | null; readonly cut: 'late' | 'cancelled' | null }>
 
 const INSTALL_MS = 10 * 60_000
-const VERSION_MS = 20_000
+/** npm needs 15 s for its version on a computer that has much else to do. */
+const VERSION_MS = 2 * 60_000
 /** The first version that enforces all `--allow-…` options. Older ones ignore them, or refuse tarballs of the registry. */
 const CHECKS_SOURCES = '11.16.0'
 /** Comes with Node 20. */
@@ -33,7 +34,19 @@ export interface NpmVersions {
 export async function npmVersions(run: Npm): Promise<NpmVersions> {
   const lines: string[] = []
   const onLine = (stream: 'stdout' | 'stderr', text: string) => void (stream === 'stdout' && lines.push(text))
-  await run({ args: ['version', '--json', '--workspaces=false'], timeoutMs: VERSION_MS, onLine })
+  const { cut } = await run({
+    args: ['version', '--json', '--workspaces=false'],
+    timeoutMs: VERSION_MS,
+    onLine,
+  })
+  if (cut === 'late')
+    throw new AppError(
+      'install_failed',
+      "Packages cannot be installed: 'npm version' did not end in 2 minutes",
+      {
+        hint: "Run 'npm version' in a terminal to see what it waits for",
+      },
+    )
   const { npm, node } = objectOf(parsed(lines.join('\n')))
   const isKnown = typeof npm === 'string' && valid(npm) === npm && typeof node === 'string'
   if (isKnown && gte(npm, OLDEST)) return { npm, node }

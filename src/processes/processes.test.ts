@@ -100,7 +100,7 @@ test('ending a process of another user answers 403 with the process and the user
     status: 403,
     code: 'not_permitted',
     detail: "Toolroom cannot end the process 123 of the user 'anna'",
-    hint: 'Run as that user: kill 123',
+    hint: `Run as that user: ${process.platform === 'win32' ? 'taskkill /F /T /PID' : 'kill'} 123`,
   })
   expect(audited).toEqual([])
 })

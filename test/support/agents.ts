@@ -9,6 +9,7 @@ const IS_WINDOWS = process.platform === 'win32'
 
 /** The files of agents that have another place on Windows, below the test's home directory. */
 export const GOOSE = IS_WINDOWS ? 'config/Block/goose/config/config.yaml' : 'config/goose/config.yaml'
+export const OPENCODE = `${IS_WINDOWS ? '.config' : 'config'}/opencode/opencode.jsonc`
 export const DESKTOP = `${IS_WINDOWS ? 'config' : '.config'}/Claude/claude_desktop_config.json`
 
 /** Writes a file below the test's home directory and creates its folders. */

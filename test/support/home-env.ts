@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { lstatSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -24,14 +24,17 @@ export function homeEnv(home: string): Record<string, string> {
 export const PRIVATE_FILE = IS_WINDOWS ? 0o666 : 0o600
 export const PRIVATE_FOLDER = IS_WINDOWS ? 0o666 : 0o700
 
-/** Whether this user may create symbolic links. On Windows only an administrator or a developer may, and Wine has none. */
-export const mayLink = !IS_WINDOWS || canLink()
+/** Whether this user may create symbolic links. On Windows only an administrator or a developer may. */
+export const mayLink = !IS_WINDOWS || canLink('file')
 
-function canLink(): boolean {
+/** Whether a folder can have a second path, as Toolroom needs it for the current version of a package. */
+export const mayJunction = !IS_WINDOWS || canLink('junction')
+
+function canLink(type: 'file' | 'junction'): boolean {
   const folder = mkdtempSync(join(tmpdir(), 'toolroom-test-'))
   try {
-    symlinkSync('nowhere', join(folder, 'link'))
-    return true
+    symlinkSync(folder, join(folder, 'link'), type)
+    return lstatSync(join(folder, 'link')).isSymbolicLink() // Wine reports success
   } catch {
     return false
   } finally {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { Isolation } from '../../src/kernel/server-state.ts'
 import { Places } from '../../src/supervisor/places/places.ts'
 import { processesMarked } from '../../src/supervisor/platform/linux/proc.ts'
@@ -11,8 +11,13 @@ import { Signals } from '../../src/supervisor/platform/unix/signals.ts'
 import { Sweeper } from '../../src/supervisor/platform/unix/sweep.ts'
 import { UnixFences } from '../../src/supervisor/platform/unix/unix-fences.ts'
 import { programFinder } from '../../src/supervisor/process/start-child.ts'
+import { platform as darwin } from '../fixtures/darwin-on-linux.ts'
 
-const { table } = thisPlatform
+/** The code of macOS also runs on Linux: see scripts/platforms/suites.mjs. */
+const tested = process.env.TOOLROOM_TEST_SYSTEM === 'darwin' ? darwin : thisPlatform
+const { table } = tested
+/** Only Linux shows the environment, and with it the mark, of every process. */
+export const showsMarks = process.platform === 'linux' && tested === thisPlatform
 const rules = {
   table,
   kill: (pid: number, signal: NodeJS.Signals) => void process.kill(pid, signal),
@@ -21,11 +26,33 @@ const rules = {
 export const signals = new Signals(rules)
 export const sweeper = new Sweeper(table, signals)
 
+/** What tests have opened and started, by the mark, where processes cannot be found by it. */
+const opened = new Map<string, { readonly fences: Promise<Fences>; readonly started: Fenced[] }[]>()
+
 /** A mark for this test; all processes with it are ended after the test. */
 export function ownMark(): string {
   const mark = `TOOLROOM_CHILD=test-${randomUUID()}`
-  onTestFinished(async () => void (await sweeper.sweep(mark)))
+  onTestFinished(async () => {
+    if (showsMarks) await sweeper.sweep(mark)
+    for (const { fences, started } of opened.get(mark) ?? []) {
+      await Promise.all(started.map((fenced) => fenced.end()))
+      await (await fences).close()
+    }
+    opened.delete(mark)
+  })
   return mark
+}
+
+/** The pids of the running processes with the mark; on macOS and Windows those inside of the fences that have it. */
+export async function processesOf(mark: string): Promise<number[]> {
+  if (showsMarks) return processesMarked(mark).map(({ pid }) => pid)
+  await table.refresh()
+  const fenced = (opened.get(mark) ?? []).flatMap(({ started }) => started)
+  const used = await Promise.all(fenced.map((each) => each.usage()))
+  const isProgram = (pid: number) => table.read(pid)?.name.toLowerCase() !== 'conhost.exe' // of a console
+  return used.flatMap((all = []) =>
+    all.flatMap(({ pid, zombie }) => (!zombie && isProgram(pid) ? [pid] : [])),
+  )
 }
 
 /** For tests whose processes are ended by their mark. */
@@ -37,15 +64,28 @@ export const NO_REAPER: AfterUs = {
   close: async () => {},
 }
 
-/** Fences without a reaper. */
-export const fencesOf = (mark: string, reaper: AfterUs = NO_REAPER): UnixFences =>
-  new UnixFences({ ...rules, inherited: INHERITED, marks: { ofFolder: mark, ofRun: mark }, reaper })
+/** Fences without a reaper on Linux, and as the service has them on the other systems. */
+export function fencesOf(mark: string, reaper: AfterUs = NO_REAPER): Pick<Fences, 'start' | 'endAll'> {
+  const marks = { ofFolder: mark, ofRun: mark }
+  if (showsMarks) return new UnixFences({ ...rules, inherited: INHERITED, marks, reaper })
+  const fences = tested.openFences({ marks, wasKilled: false, onTrouble: expect.unreachable })
+  const started: Fenced[] = []
+  opened.set(mark, [...(opened.get(mark) ?? []), { fences, started }])
+  return {
+    start: async (launch) => {
+      const fenced = await (await fences).start(launch)
+      started.push(fenced)
+      return fenced
+    },
+    endAll: async () => (await fences).endAll(),
+  }
+}
 
 /** Where servers of a test run. */
 export const placesOf = (fences: Pick<Fences, 'start' | 'endAll'>, folder = '/nonexistent'): Places =>
   new Places({
     fences,
-    findProgram: programFinder(thisPlatform),
+    findProgram: programFinder(tested),
     marks: { ofFolder: 'test', ofRun: 'test' },
     folder,
     hidden: [],
@@ -66,15 +106,18 @@ export async function startFenced(
 }
 
 /** The number of processes with the mark, once it is zero or the time is over. */
-export async function leftAfter(mark: string, ms = 60_000): Promise<number> {
-  const end = performance.now() + ms
-  while (performance.now() < end && processesMarked(mark).length > 0) await sleep(25)
-  return processesMarked(mark).length
-}
+export const leftAfter = (mark: string, ms = 60_000): Promise<number> =>
+  counted(mark, ms, (count) => count === 0)
 
 /** Waits until that many processes have the mark. */
-export async function untilMarked(mark: string, count: number, ms = 60_000): Promise<number> {
+export const untilMarked = (mark: string, count: number, ms = 60_000): Promise<number> =>
+  counted(mark, ms, (found) => found >= count)
+
+async function counted(mark: string, ms: number, isEnough: (count: number) => boolean): Promise<number> {
   const end = performance.now() + ms
-  while (performance.now() < end && processesMarked(mark).length < count) await sleep(25)
-  return processesMarked(mark).length
+  for (;;) {
+    const { length } = await processesOf(mark)
+    if (isEnough(length) || performance.now() > end) return length
+    await sleep(25)
+  }
 }

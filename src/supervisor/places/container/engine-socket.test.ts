@@ -1,7 +1,8 @@
+import { normalize } from 'node:path'
 import { expect, test } from 'vitest'
 import { findEngineSocket } from './engine-socket.ts'
 
-const PODMAN = '/run/user/1000/podman/podman.sock'
+const PODMAN = normalize('/run/user/1000/podman/podman.sock')
 const DOCKER = '/var/run/docker.sock'
 
 test.each([

@@ -1,10 +1,13 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test as onEverySystem } from 'vitest'
 import { ownFolder } from '../../../../test/support/folder.ts'
 import { SYSTEM_FOLDERS } from '../../../kernel/files/system-folders.ts'
 import { profileOf } from './seatbelt.ts'
 import { mountsOf, type Walls } from './walls.ts'
+
+/** Windows has no sandbox. */
+const test = onEverySystem.skipIf(process.platform === 'win32')
 
 const CLOSED: Walls = { write: [], read: [], network: 'none' }
 

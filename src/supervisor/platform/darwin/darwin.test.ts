@@ -14,9 +14,10 @@ import { endOrphan } from '../../orphans/end-orphan.ts'
 import { findOrphans } from '../../orphans/orphans.ts'
 import { allProcesses } from '../process-table.ts'
 
+const onUnix = process.platform !== 'win32'
 const file = new URL('../../../../test/fixtures/darwin-on-linux.ts', import.meta.url)
 
-describe('macOS, with the ps of this system', () => {
+describe.runIf(onUnix)('macOS, with the ps of this system', () => {
   platformContract('darwin', platform, file)
 })
 
@@ -39,26 +40,29 @@ test.runIf(process.getuid?.() === 0)(
   () => killService(file, platform, withoutProc),
 )
 
-test('the last words of a process that ends at once are read, even while ps is slow', async () => {
-  const folder = ownFolder()
-  writeFileSync(join(folder, 'ps'), '#!/bin/sh\nsleep 1\nexec /usr/bin/ps "$@"\n', { mode: 0o755 })
-  const { PATH } = process.env
-  process.env.PATH = `${folder}:${PATH}`
-  onTestFinished(() => {
-    process.env.PATH = PATH
-  })
-  const mark = 'TOOLROOM_CHILD=slow-ps'
-  const marks = { ofFolder: mark, ofRun: mark }
-  const fences = await platform.openFences({ marks, wasKilled: false, onTrouble: () => {} })
-  const launch = { path: '/bin/sh', args: ['-c', 'echo last words >&2; exit 3'], cwd: undefined, env: {} }
-  const child = await fences.start({ ...launch, mark: `${mark}/x/` })
-  expect(await text(child.errors)).toBe('last words\n')
-  expect(await child.ended).toEqual({ code: 3, signal: null })
-  await child.end()
-  await fences.close()
-})
+test.runIf(onUnix)(
+  'the last words of a process that ends at once are read, even while ps is slow',
+  async () => {
+    const folder = ownFolder()
+    writeFileSync(join(folder, 'ps'), '#!/bin/sh\nsleep 1\nexec /usr/bin/ps "$@"\n', { mode: 0o755 })
+    const { PATH } = process.env
+    process.env.PATH = `${folder}:${PATH}`
+    onTestFinished(() => {
+      process.env.PATH = PATH
+    })
+    const mark = 'TOOLROOM_CHILD=slow-ps'
+    const marks = { ofFolder: mark, ofRun: mark }
+    const fences = await platform.openFences({ marks, wasKilled: false, onTrouble: () => {} })
+    const launch = { path: '/bin/sh', args: ['-c', 'echo last words >&2; exit 3'], cwd: undefined, env: {} }
+    const child = await fences.start({ ...launch, mark: `${mark}/x/` })
+    expect(await text(child.errors)).toBe('last words\n')
+    expect(await child.ended).toEqual({ code: 3, signal: null })
+    await child.end()
+    await fences.close()
+  },
+)
 
-describe('a service on macOS, with the ps of this system', () => {
+describe.runIf(onUnix)('a service on macOS, with the ps of this system', () => {
   test('a server that crashes is started again, although a signal to its empty group says EPERM', async () => {
     const house = await openHouse({ platform })
     const { id } = await register(house, 'setsid', [], { restart: { policy: 'always', max_delay_s: 1 } })
