@@ -49,7 +49,7 @@ function download(version: Version, folder: string): void {
   try {
     writeFileSync(join(temp, 'package.json'), JSON.stringify({ dependencies: { npm: version } }))
     const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund']
-    const [command, ...before] = findNpm() ?? ['npm']
+    const [command = 'npm', ...before] = findNpm() ?? []
     const env = npmEnvironment(outsideEnv())
     execFileSync(command, [...before, ...args], { cwd: temp, stdio: 'pipe', env })
     const lock = JSON.parse(readFileSync(join(temp, 'package-lock.json'), 'utf8'))
