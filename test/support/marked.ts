@@ -46,14 +46,16 @@ export function ownMark(): string {
 /** The pids of the running processes with the mark; on macOS and Windows those inside of the fences that have it. */
 export async function processesOf(mark: string): Promise<number[]> {
   if (showsMarks) return processesMarked(mark).map(({ pid }) => pid)
-  await table.refresh()
   const fenced = (opened.get(mark) ?? []).flatMap(({ started }) => started)
-  const used = await Promise.all(fenced.map((each) => each.usage()))
-  const isProgram = (pid: number) => table.read(pid)?.name.toLowerCase() !== 'conhost.exe' // of a console
-  return used.flatMap((all = []) =>
-    all.flatMap(({ pid, zombie }) => (!zombie && isProgram(pid) ? [pid] : [])),
-  )
+  const used = (await Promise.all(fenced.map((each) => each.usage()))).flatMap((all = []) => all)
+  await table.refresh() // after it, so that the name of each is known
+  return used.flatMap(({ pid }) => {
+    const { name = CONSOLE, zombie = true } = table.read(pid) ?? {}
+    return zombie || name.toLowerCase() === CONSOLE ? [] : [pid]
+  })
 }
+/** Beside each program on Windows. */
+const CONSOLE = 'conhost.exe'
 
 /** For tests whose processes are ended by their mark. */
 export const NO_REAPER: AfterUs = {
