@@ -18,7 +18,6 @@ const SUITES = [
     files: [
       'src/supervisor/platform/darwin',
       'src/supervisor/supervisor.test.ts',
-      'src/supervisor/runner.test.ts',
       'src/supervisor/runner-joining.test.ts',
     ],
   },

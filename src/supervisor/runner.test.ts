@@ -156,37 +156,38 @@ describe('restart', () => {
   })
 })
 
-test('for any sequence of starts, stops and kills there are never two processes, and the last request wins', {
-  timeout: 900_000,
-}, async () => {
-  const requests = fc.array(fc.tuple(fc.constantFrom('start', 'stop', 'kill'), fc.nat(60)), {
-    minLength: 3,
-    maxLength: 12,
-  })
-  await fc.assert(
-    fc.asyncProperty(requests, fc.constantFrom('echo', 'deaf'), async (steps, kind) => {
-      const { runner, mark } = runnerOf(kind, { slots: new StartSlots(1, 2000) })
-      const pending: Promise<unknown>[] = []
-      let most = 0
-      for (const [request, pauseMs] of [...steps, ['start', 0] as const]) {
-        if (request === 'start') pending.push(runner.start())
-        else if (request === 'stop') pending.push(runner.stop())
-        else if (runner.state.status === 'running') process.kill(pidOf(runner), 'SIGKILL')
-        most = Math.max(most, (await processesOf(mark)).length)
-        await sleep(pauseMs)
-      }
-      await Promise.all(pending)
-      // The end of a killed process is noticed a moment later. Then it waits for its restart.
-      const atTheEnd = async () => {
-        if (runner.state.status === 'backoff') await runner.start()
-        return [runner.state.status, (await processesOf(mark)).length]
-      }
-      await expect.poll(atTheEnd).toEqual(['running', 1])
-      expect(most).toBeLessThanOrEqual(1)
-      await runner.stop()
-      expect(runner.state.status).toBe('stopped')
-      expect(await leftAfter(mark)).toBe(0)
-    }),
-    { numRuns: runs(10, 200) },
-  )
-})
+test.skipIf(process.platform === 'darwin')(
+  'for any sequence of starts, stops and kills there are never two processes, and the last request wins',
+  async () => {
+    const requests = fc.array(fc.tuple(fc.constantFrom('start', 'stop', 'kill'), fc.nat(60)), {
+      minLength: 3,
+      maxLength: 12,
+    })
+    await fc.assert(
+      fc.asyncProperty(requests, fc.constantFrom('echo', 'deaf'), async (steps, kind) => {
+        const { runner, mark } = runnerOf(kind, { slots: new StartSlots(1, 2000) })
+        const pending: Promise<unknown>[] = []
+        let most = 0
+        for (const [request, pauseMs] of [...steps, ['start', 0] as const]) {
+          if (request === 'start') pending.push(runner.start())
+          else if (request === 'stop') pending.push(runner.stop())
+          else if (runner.state.status === 'running') process.kill(pidOf(runner), 'SIGKILL')
+          most = Math.max(most, (await processesOf(mark)).length)
+          await sleep(pauseMs)
+        }
+        await Promise.all(pending)
+        // The end of a killed process is noticed a moment later. Then it waits for its restart.
+        const atTheEnd = async () => {
+          if (runner.state.status === 'backoff') await runner.start()
+          return [runner.state.status, (await processesOf(mark)).length]
+        }
+        await expect.poll(atTheEnd).toEqual(['running', 1])
+        expect(most).toBeLessThanOrEqual(1)
+        await runner.stop()
+        expect(runner.state.status).toBe('stopped')
+        expect(await leftAfter(mark)).toBe(0)
+      }),
+      { numRuns: runs(10, 200) },
+    )
+  },
+)
