@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { FULL } from '../support/runs.ts'
 import { executablePath, openBrowser, openPage } from './support/browser.ts'
 import { follow, openDashboard } from './support/dashboard.ts'
 
@@ -21,7 +22,7 @@ const PAGES = [
 ]
 const WIDEST = 1280
 /** The narrowest of every range between two breakpoints of the style sheets, where space is short, and some between. */
-const WIDTHS = [320, 390, 480, 601, 701, 800, 901, 1000, 1101, 1181, WIDEST]
+const WIDTHS = FULL ? [320, 390, 480, 601, 701, 800, 901, 1000, 1101, 1181, WIDEST] : [320, 601, 901, WIDEST]
 
 /** How far the page can be scrolled sideways, and what causes it. */
 const sideways = (page: Page) =>

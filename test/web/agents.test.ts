@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { HOME_SECRET } from '../support/dashboard-home.ts'
 import { sharedByTests } from '../support/lifetime.ts'
+import { FULL } from '../support/runs.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { type Dashboard, openDashboard } from './support/dashboard.ts'
 
@@ -88,7 +89,7 @@ describe.runIf(executablePath)('Agents', () => {
     expect(complaints).toEqual([])
   })
 
-  test('checks 26 and 27: grid, agent and phone list are accessible in light and dark, fit 320 pixels, and say why nothing can be changed without a token', async () => {
+  test('checks 26 and 27: grid, agent and phone list are accessible, fit 320 pixels, and say why nothing can be changed without a token', async () => {
     const dashboard = await imported()
     await dashboard.ask('PUT', '/agents/cursor/servers', { server_ids: ['noisy'] })
     const path = fileOf(dashboard, CURSOR)
@@ -222,7 +223,7 @@ describe.runIf(executablePath)('Agents', () => {
       writeFileSync(path, readFileSync(path, 'utf8').replace(/(noisy\.mjs")[^\]]*/, `$1, "${argument}"`))
     edit('--theirs')
     const differs = cell(page, 'noisy in Cursor: differs')
-    await differs.waitFor(process.env.TOOLROOM_GOALS === 'full' ? { timeout: 2000 } : {})
+    await differs.waitFor(FULL ? { timeout: 2000 } : {})
     await differs.focus()
     await page.keyboard.press('Space')
     const dialog = page.getByRole('dialog', { name: 'noisy in Cursor differs' })

@@ -68,7 +68,7 @@ describe.runIf(executablePath)('Home', () => {
     expect(JSON.stringify(body)).not.toContain(code)
   })
 
-  test('check 26: Home and the dialogs of the frame have no accessibility violation, in light and in dark', async () => {
+  test('check 26: Home and the dialogs of the frame have no accessibility violation', async () => {
     const dashboard = await shared()
     await dashboard.start('echo')
     for (const tool of ['stats', 'stats', 'fail']) await dashboard.call('echo', tool)

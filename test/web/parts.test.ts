@@ -8,7 +8,14 @@ import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
 import { openHouse, TOKEN } from '../support/house.ts'
 import { sharedByTests } from '../support/lifetime.ts'
-import { executablePath, expectAccessible, openBrowser, openPage, type Watched } from './support/browser.ts'
+import { FULL } from '../support/runs.ts'
+import {
+  executablePath,
+  expectAccessibleInBoth,
+  openBrowser,
+  openPage,
+  type Watched,
+} from './support/browser.ts'
 import { follow, untilLive } from './support/dashboard.ts'
 import { longestTaskMs, measure } from './support/measure.ts'
 
@@ -27,17 +34,17 @@ describe.runIf(executablePath)('the page /parts', () => {
 
   test('every part in every state has no accessibility violation, in light and in dark (check 26), and no inline style or script is refused', async () => {
     const { page, complaints } = await openParts(await built())
-    await expectAccessible(page)
+    await expectAccessibleInBoth(page)
 
     await page.getByRole('region', { name: 'Toasts' }).getByRole('button', { name: 'Undo' }).click()
     await page.getByRole('region', { name: 'Toasts' }).getByRole('button', { name: 'Failure' }).click()
     await page.getByText('Removed fetch from Cursor').waitFor()
-    await expectAccessible(page, page.locator('.mantine-Notifications-notification'))
+    await expectAccessibleInBoth(page, page.locator('.mantine-Notifications-notification'))
     await page.getByRole('button', { name: 'Clear…' }).click()
     const dialog = page.getByRole('dialog', { name: 'Clear 18 204 lines of all servers?' })
     const clear = dialog.getByRole('button', { name: 'Clear', exact: true })
     expect(await clear.getAttribute('aria-disabled')).toBe('true')
-    await expectAccessible(page, dialog)
+    await expectAccessibleInBoth(page, dialog)
     await page.keyboard.press('Escape')
     for (const [open, title] of [
       ['Enable in…', 'Enable github in agents'],
@@ -46,7 +53,7 @@ describe.runIf(executablePath)('the page /parts', () => {
       await page.getByRole('button', { name: open }).click()
       const server = page.getByRole('dialog', { name: title })
       await server.waitFor()
-      await expectAccessible(page, server)
+      await expectAccessibleInBoth(page, server)
       await server.getByRole('button', { name: 'Cancel' }).click()
     }
     expect(complaints).toEqual([])
@@ -87,8 +94,7 @@ describe.runIf(executablePath)('the page /parts', () => {
   })
 })
 
-const FULL = process.env.TOOLROOM_GOALS === 'full'
-const [WARM_UP_MS, WATCHED_MS] = FULL ? [5000, 60_000] : [2000, 6000]
+const [WARM_UP_MS, WATCHED_MS] = FULL ? [5000, 60_000] : [1000, 4000]
 
 async function openParts({ address }: { readonly address: string }): Promise<Watched> {
   const watched = await openPage(await openBrowser())

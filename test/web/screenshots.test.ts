@@ -5,11 +5,12 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { ownFolder } from '../support/folder.ts'
+import { FULL } from '../support/runs.ts'
 import { executablePath, openBrowser, openPage, setScheme } from './support/browser.ts'
 import { SHOTS } from './support/shots.ts'
 import { openWorkshop } from './support/workshop.ts'
 
-/** `npm run screenshots` sets the folder of the pictures. Otherwise one picture is taken, into a temporary folder. */
+/** `npm run screenshots` sets the folder of the pictures. `npm run goals` takes one, into a temporary folder. */
 const folder = process.env.TOOLROOM_SCREENSHOTS
 const only = process.env.TOOLROOM_SCREENSHOTS_ONLY?.split(',')
 const VIEW = { width: 1280, height: 800 }
@@ -37,7 +38,7 @@ async function take(page: Page, name: string, into: string): Promise<number> {
   return bytes
 }
 
-describe.runIf(executablePath)('the pictures of the dashboard', () => {
+describe.runIf(executablePath && (FULL || folder !== undefined))('the pictures of the dashboard', () => {
   test('every page and the main dialogs are drawn, in light and in dark, and show no path of this computer', async () => {
     const into = folder ?? ownFolder()
     mkdirSync(into, { recursive: true })

@@ -87,7 +87,7 @@ describe.runIf(executablePath)('Settings', () => {
     expect(await page.evaluate(() => sessionStorage.getItem('toolroom.token'))).toBe(TOKEN)
   })
 
-  test('check 5: without the token Settings asks for permission; checks 26 and 27: no violation in light and dark, nothing sideways at 320 px; an export can be imported', async () => {
+  test('check 5: without the token Settings asks for permission; checks 26 and 27: no violation, nothing sideways at 320 px; an export can be imported', async () => {
     const dashboard = await shared()
     const { page, complaints } = await openPage(await openBrowser())
     await dashboard.visit(page, '/settings')

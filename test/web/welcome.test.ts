@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { HOME_SECRET } from '../support/dashboard-home.ts'
 import { ownFolder } from '../support/folder.ts'
+import { FULL } from '../support/runs.ts'
 import { openService } from '../support/service-process.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { type Dashboard, openDashboard } from './support/dashboard.ts'
@@ -40,7 +41,7 @@ describe.runIf(executablePath)('the first run', () => {
     const dashboard = await openDashboard()
     const before = hashes(dashboard)
     const { page, complaints } = await openPage(await openBrowser())
-    const soon = process.env.TOOLROOM_GOALS === 'full' ? { timeout: 3000 } : {}
+    const soon = FULL ? { timeout: 3000 } : {}
     await open(dashboard, page)
     await title(page, '4 agents, 11 server entries (8 different servers).').waitFor(soon)
     const agents = page.getByRole('list', { name: 'Agents on this computer' })

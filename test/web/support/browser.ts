@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { launchBrowser } from '../../support/browser.ts'
+import { FULL } from '../../support/runs.ts'
 
 export { executablePath } from '../../support/browser.ts'
 
@@ -43,21 +44,22 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const ALL_RULES = { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }
 const COLOUR_RULES = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }
+const NO_COLOUR_RULES = Object.fromEntries(COLOUR_RULES.values.map((rule) => [rule, { enabled: false }]))
 interface Violation {
   readonly id: string
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[]
 }
 
 /** The accessibility violations of `within`; an empty list is what every page has to reach. */
-async function violationsOn(within: Locator, runOnly: object): Promise<string[]> {
+async function violationsOn(within: Locator, runOnly: object, rules = {}): Promise<string[]> {
   const page = within.page()
   // The policy of the page forbids eval and inline scripts; the protocol of the browser does not.
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(AXE)
-  const found = await within.evaluateAll(async (include, rules) => {
+  const how = { runOnly, rules, resultTypes: ['violations'], preload: false } // no style sheet comes from elsewhere
+  const found = await within.evaluateAll(async (include, options) => {
     const { axe } = window as unknown as { axe: { run(on: object, how: object): Promise<unknown> } }
-    const how = { runOnly: rules, resultTypes: ['violations'], preload: false } // no style sheet comes from elsewhere
-    return (await axe.run({ include }, how)) as { violations: Violation[] } // fails without an element
-  }, runOnly)
+    return (await axe.run({ include }, options)) as { violations: Violation[] } // fails without an element
+  }, how)
   return found.violations.flatMap(({ id, nodes }) =>
     nodes.map(
       ({ target, failureSummary = '' }) =>
@@ -67,18 +69,33 @@ async function violationsOn(within: Locator, runOnly: object): Promise<string[]>
 }
 
 /**
- * In both schemes, the one that is shown first. They differ in colours only, so the other rules are checked once. `within`
- * is what came on top of a page that was checked before, such as a dialog.
+ * `within` is what came on top of a page that was checked before, such as a dialog. `npm test` checks each page as it is
+ * shown, and all but the colours of what is on top. `npm run goals` checks everything in both schemes.
  */
-export async function expectAccessible(page: Page, within = page.locator(':root')): Promise<void> {
+export async function expectAccessible(page: Page, within?: Locator): Promise<void> {
+  if (FULL) return expectAccessibleInBoth(page, within)
+  await (within ?? page.locator(':root')).first().waitFor()
+  const scheme = await schemeOf(page)
+  await setScheme(page, scheme)
+  const found = within
+    ? await violationsOn(within, ALL_RULES, NO_COLOUR_RULES)
+    : await violationsOn(page.locator(':root'), ALL_RULES)
+  expect(found, scheme).toEqual([])
+}
+
+/** The schemes differ in colours only, so the other rules are checked once. */
+export async function expectAccessibleInBoth(page: Page, within = page.locator(':root')): Promise<void> {
   await within.first().waitFor()
-  const isDark = await page.evaluate(() => document.documentElement.dataset.mantineColorScheme === 'dark')
-  const [first, second] = isDark ? (['dark', 'light'] as const) : (['light', 'dark'] as const)
+  const first = await schemeOf(page)
+  const second = first === 'dark' ? 'light' : 'dark'
   await setScheme(page, first)
   expect(await violationsOn(within, ALL_RULES), first).toEqual([])
   await setScheme(page, second)
   expect(await violationsOn(within, COLOUR_RULES), second).toEqual([])
 }
+
+const schemeOf = (page: Page) =>
+  page.evaluate(() => (document.documentElement.dataset.mantineColorScheme === 'dark' ? 'dark' : 'light'))
 
 /** It does not scroll sideways. A page that draws itself anew for a width does so after the frame that has the width. */
 export async function expectToFit(page: Page, width: number, what = `at ${width} px`): Promise<void> {
