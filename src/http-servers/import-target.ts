@@ -10,5 +10,8 @@ export const httpTarget = ({ list, add, change }: HttpServers, references: Refer
     { list, add: (input, { enabled }, by) => add({ ...input, enabled }, by), change },
     HttpServerInput,
     references,
-    ({ url, transport, headers }) => [url, transport, Object.entries(headers).sort()],
+    (server, definition) => contentOf(server) === contentOf(definition),
   )
+
+const contentOf = ({ url, transport, headers }: HttpServer | Definition): string =>
+  JSON.stringify([url, transport, Object.entries(headers).sort()])

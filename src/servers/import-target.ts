@@ -2,12 +2,13 @@ import type { Caller } from '../kernel/wire.ts'
 import { containerImport } from '../upstreams/import/container-run.ts'
 import { type AddOptions, type ImportTarget, importTarget } from '../upstreams/import-target.ts'
 import type { References } from '../upstreams/references.ts'
+import { checkIsolation, DEFAULT_OPTIONS, isolationOver } from './isolation.ts'
 import { type Server, ServerInput } from './servers.schema.ts'
 import type { Servers } from './servers.service.ts'
 import type { StdioDefinition } from './snippet/snippet-definition.ts'
 
-export const stdioTarget = (servers: Servers, references: References): ImportTarget<StdioDefinition> =>
-  importTarget<Server, StdioDefinition>(
+export function stdioTarget(servers: Servers, references: References): ImportTarget<StdioDefinition> {
+  const target = importTarget<Server, StdioDefinition>(
     {
       list: servers.list,
       add: (input, options, by) => addImported(servers, input, options, by),
@@ -17,8 +18,32 @@ export const stdioTarget = (servers: Servers, references: References): ImportTar
     },
     ServerInput,
     references,
-    ({ command, args, env, cwd }) => [command, args, Object.entries(env).sort(), cwd ?? null],
+    (server, definition) => contentOf(server) === contentOf(definition) && hasWalls(server, definition),
   )
+  return {
+    ...target,
+    problem: (name, definition) => {
+      const problem = target.problem(name, definition)
+      if (problem === undefined) checkWalls(definition)
+      return problem
+    },
+  }
+}
+
+const contentOf = ({ command, args, env, cwd }: Server | StdioDefinition): string =>
+  JSON.stringify([command, args, Object.entries(env).sort(), cwd ?? null])
+
+/** Walls that are not given are no difference. */
+function hasWalls(server: Server, given: StdioDefinition): boolean {
+  const { isolation, isolation_options } = server
+  return JSON.stringify(isolationOver(server, given)) === JSON.stringify({ isolation, isolation_options })
+}
+
+/** Throws an AppError. A dry run finds this too. */
+function checkWalls(given: StdioDefinition): void {
+  const walls = isolationOver({ isolation: 'none', isolation_options: DEFAULT_OPTIONS }, given)
+  checkIsolation({ ...walls, command: given.command, args: given.args, package: given.package ?? null })
+}
 
 /**
  * A `docker run` becomes a container of Toolroom: a killed command would leave its container behind. A server that is off

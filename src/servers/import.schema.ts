@@ -3,6 +3,7 @@ import * as Type from 'typebox'
 import { component, orNull } from '../kernel/wire.ts'
 import { factFields, importOptions } from '../upstreams/import/import-fields.ts'
 import { ServerName } from '../upstreams/server-fields.ts'
+import { isolationInput } from './isolation.ts'
 
 const Entries = Type.Object({}, { additionalProperties: true, maxProperties: 500 })
 
@@ -34,6 +35,7 @@ export const ImportInput = Type.Object(
       }),
     ),
     ...importOptions,
+    ...isolationInput,
   },
   {
     additionalProperties: false,

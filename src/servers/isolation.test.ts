@@ -119,3 +119,31 @@ describe('the import of a docker run', () => {
     expect((await house.inject(`/api/servers/${id}`)).json()).toMatchObject({ place: 'local' })
   })
 })
+
+test('an import puts its STDIO servers behind the given walls, and a server with other walls is another one', async () => {
+  const house = await openHouse()
+  const imported = async (more: object) => {
+    const mcpServers = { notes: { command: 'node' }, docs: { url: 'http://127.0.0.1:9/mcp' } }
+    const payload = { mcpServers, ...more }
+    const headers = AUTHORISED
+    const reply = await house.inject({ method: 'POST', url: '/api/servers/import', headers, payload })
+    expect(reply.statusCode, reply.body).toBe(200)
+    return reply.json().items
+  }
+  const walls = { isolation: 'sandbox', isolation_options: { write: ['~/notes'] } }
+  expect(await imported({ isolation: 'container', dry_run: true })).toMatchObject([
+    { outcome: 'refused', reason: 'isolation_options/image is required with isolation container' },
+    { outcome: 'created' },
+  ])
+  expect(await imported(walls)).toMatchObject([{ outcome: 'created' }, { outcome: 'created' }])
+  const view = async () => (await house.inject('/api/servers/notes')).json()
+  expect(await view()).toMatchObject({ ...walls, isolation_options: { write: ['~/notes'], network: 'none' } })
+  expect(await imported(walls)).toMatchObject([{ outcome: 'unchanged' }, {}])
+  expect(await imported({})).toMatchObject([{ outcome: 'unchanged' }, {}])
+  expect(await imported({ isolation: 'none' })).toMatchObject([{ outcome: 'exists' }, {}])
+  expect(await imported({ isolation_options: { network: 'full' }, on_conflict: 'update' })).toMatchObject([
+    { outcome: 'updated' },
+    { outcome: 'unchanged' },
+  ])
+  expect(await view()).toMatchObject({ ...walls, isolation_options: { write: ['~/notes'], network: 'full' } })
+})

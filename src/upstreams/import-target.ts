@@ -31,12 +31,12 @@ interface Servers<S, D> {
   change(id: string, revision: undefined, definition: Omit<D, 'type'>, by: Caller): Promise<S>
 }
 
-/** `contentOf` returns the values that make two definitions equal. */
+/** `isSame`: whether the server already has the definition. */
 export function importTarget<S extends ServerRecord, D extends { readonly type: string }>(
   servers: Servers<S, D>,
   Input: TSchema,
   references: References,
-  contentOf: (definition: S | D) => unknown,
+  isSame: (server: S, definition: D) => boolean,
 ): ImportTarget<D> {
   return {
     problem: (name, definition) => {
@@ -46,8 +46,7 @@ export function importTarget<S extends ServerRecord, D extends { readonly type: 
     },
     find: async (name) => {
       const server = (await servers.list()).find((each) => each.name === name || each.id === slugOf(name))
-      const content = server && JSON.stringify(contentOf(server))
-      return server && { id: server.id, isSame: (given) => JSON.stringify(contentOf(given)) === content }
+      return server && { id: server.id, isSame: (definition) => isSame(server, definition) }
     },
     add: (name, definition, options, by) => servers.add({ name, ...definition }, options, by),
     change: (id, { type: _, ...definition }, by) => servers.change(id, undefined, definition, by),

@@ -1,7 +1,9 @@
+import type { ServerInput } from '../servers.schema.ts'
+
 /** A server as the API accepts it. */
 export type Definition = StdioDefinition | HttpDefinition
 
-export interface StdioDefinition {
+export interface StdioDefinition extends Pick<ServerInput, 'isolation' | 'isolation_options'> {
   readonly type: 'stdio'
   readonly command: string
   readonly args: string[]
