@@ -206,12 +206,12 @@ const ALLOWED = [
     inCi: true,
   },
   {
-    file: /^(?:src\/supervisor\/places\/|src\/servers\/actions\/try-walls|test\/(?:e2e\/(?:places|isolation)|web\/walls)\.test)/,
+    file: /^(?:src\/supervisor\/places\/|src\/servers\/actions\/try-walls|test\/(?:e2e\/(?:places|isolation)|web\/walls|cli\/walls)\.test)/,
     name: /^with (?:bubblewrap|sandbox)/,
     why: 'bubblewrap was not found, or the kernel refuses user namespaces',
   },
   {
-    file: /^(?:src\/supervisor\/places\/|test\/e2e\/(?:places|isolation)\.test)/,
+    file: /^(?:src\/supervisor\/places\/|test\/(?:e2e\/(?:places|isolation)|cli\/walls)\.test)/,
     name: /^with (?:docker|podman)/,
     why: 'this container engine was not found, or it cannot run here: it needs root, mounts and cgroups',
     inCi: true,

@@ -50,7 +50,8 @@ async function up(words: readonly string[], { file, startService }: Main): Promi
 async function help(words: readonly string[]): Promise<void> {
   const [first] = words
   const found = findCommand(words)
-  const isPage = first === undefined || first.startsWith('-') || first === 'all' || first === 'settings'
+  const isPage =
+    first === undefined || first.startsWith('-') || ['all', 'settings', 'isolation'].includes(first)
   if (!isPage && !found) return refuse(words)
   const { helpText } = await import('./frame/frame.ts')
   print(helpText(found?.command ?? first))

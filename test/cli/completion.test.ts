@@ -25,6 +25,11 @@ test.each([
   ['', ['logs', '--search'], []],
   ['cursor,cl', ['install', 'grows', '--enable-in'], ['cursor,claude-code']],
   ['r', ['backup'], ['restore']],
+  ['s', ['edit', 'github', '--isolation'], ['sandbox']],
+  ['', ['add', 'notes', '--network'], ['none', 'full']],
+  ['--wr', ['trial', 'github'], ['--write']],
+  ['se', ['trial', 'github', '--call'], ['search_code']],
+  ['search_code={"a":1,', ['trial', 'github', '--call'], []],
   ['', ['no-such-command', 'x'], []],
   ['GR', ['update'], ['grows']],
 ])('%j after toolroom %j completes to %j', (current, before, expected) => {
@@ -69,6 +74,8 @@ for (const [shell, { start, load }] of Object.entries(SHELLS))
       await completes('toolroom update @', 'update @scope/tools')
       await completes('toolroom disable postgres --in cursor,cl', 'disable postgres --in cursor,claude-code')
       await completes('toolroom call github se', 'call github search_code')
+      await completes('toolroom edit postgres --isolation sa', 'edit postgres --isolation sandbox')
+      await completes('toolroom trial github --network fu', 'trial github --network full')
     },
   )
 

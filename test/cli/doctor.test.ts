@@ -89,6 +89,7 @@ test('doctor names the server that needs a missing program and the line of a bro
   expect(report.sections.map(({ name }: { name: string }) => name)).toEqual([
     'Toolroom',
     'Runtimes',
+    'Isolation',
     'Registry',
     'Agents',
     'Processes',
@@ -105,6 +106,29 @@ test('doctor names the server that needs a missing program and the line of a bro
   expect((await doctor('--fix', '--dry-run')).stdout).toContain('Would set the command of notes')
 })
 
+test('doctor says where servers can run, and a server that cannot have its walls is a problem with its remedy', async () => {
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const programs = ownFolder()
+  const refusing = join(programs, 'bwrap')
+  writeFileSync(refusing, '#!/bin/sh\necho "bwrap: No permissions" >&2\nexit 1\n', { mode: 0o755 })
+  vi.stubEnv('PATH', `${programs}:${process.env.PATH}`)
+  vi.stubEnv('DOCKER_HOST', 'unix:///nowhere/engine.sock')
+  const { house } = await houseWithRegistry([])
+  const isolation = async () => {
+    const { stdout } = await runCli({ ...cliEnv(house), TMPDIR: ownFolder() }, ['doctor'])
+    return stdout.slice(stdout.indexOf('Isolation'), stdout.indexOf('Registry'))
+  }
+  expect(await isolation()).toMatch(
+    /^Isolation {2}- sandbox: .*bwrap: No permissions.* \(not needed\)\n {11}- containers: .*\/nowhere\/engine\.sock.* \(not needed\)\n$/,
+  )
+  await register(house, 'echo', [], { isolation: 'sandbox' })
+  await register(house, 'echo', [], { name: 'boxed', ...BOXED })
+  expect(await isolation()).toMatch(
+    /^Isolation {2}✕ sandbox: .* \(needed by echo\)\. \S.*\n {11}✕ containers: .* \(needed by boxed\)\. \S.*\n$/,
+  )
+})
+const BOXED = { isolation: 'container', isolation_options: { image: 'tiny' } }
+
 test('doctor works without a service and says so, and a registry that does not answer is a problem', async () => {
   const registry = await openRegistry([])
   onTestFinished(() => registry.close())
@@ -114,6 +138,7 @@ test('doctor works without a service and says so, and a registry that does not a
   expect(fine).toMatchObject({ code: 0, stderr: expect.stringContaining('Toolroom is not running') })
   expect(fine.stdout).toMatch(/^Toolroom {3}! The service is not running, .*see: toolroom up$/m)
   expect(fine.stdout).toMatch(/✓ offers search\n/)
+  expect(fine.stdout).toMatch(/^Isolation {2}/m)
   expect(fine.stdout).not.toContain('not needed')
   const alone = { ...env, ...npmEnv(home, 'http://127.0.0.1:9/') }
   const broken = await runCli(alone, ['doctor', '--json'])

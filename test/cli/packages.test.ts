@@ -32,6 +32,7 @@ checkCommands(namesIn('Packages'), seeded, () => ({
   },
   outdated: { ok: [[]], fails: [['x'], 2] },
   update: { ok: [['--all', '--dry-run'], ['grows']], fails: [[], 2] },
+  'images pull': { ok: [['mcp/time', '--dry-run']], fails: [['no such image'], 2] },
 }))
 
 test('install shows its phases on stderr, adds a server and enables it in an agent; update shows which tools are new', async () => {

@@ -38,6 +38,13 @@ checkCommands(namesIn('Servers'), seeded, () => ({
     fails: [['echo'], 2],
   },
   test: { ok: [['echo'], ['echo']], fails: [['remote'], 1] },
+  trial: {
+    ok: [
+      ['echo', '--isolation', 'none'],
+      ['echo', '--isolation=none', '--call', 'echo={"text":"a"}'],
+    ],
+    fails: [['crash', '--isolation', 'none'], 1],
+  },
   why: { ok: [['echo'], ['echo']], fails: [['crash'], 1] },
   info: { ok: [['echo'], ['ech']], fails: [['ecoh'], 5] },
   start: { ok: [['echo'], ['--tag', 'work']], fails: [['crash'], 1] },

@@ -21,11 +21,12 @@ function possible(current: string, before: readonly string[], names: Names): rea
   if (words.includes('--')) return []
   const flags = flagsOf(command)
   const open = flagNamed(flags, words.at(-1))
-  if (open?.value !== undefined) return inList(current, valuesOf(open, [], names))
-  if (current.startsWith('-')) return [...Object.keys(flags), 'help'].map((name) => `--${name}`)
   const given = words.filter(
     (word, at) => !word.startsWith('-') && flagNamed(flags, words[at - 1])?.value === undefined,
   )
+  if (open?.kind === 'tool') return valuesOf(open, given, names)
+  if (open?.value !== undefined) return inList(current, valuesOf(open, [], names))
+  if (current.startsWith('-')) return [...Object.keys(flags), 'help'].map((name) => `--${name}`)
   const word = wordAt(command, given.length)
   return [...seconds, ...(word ? valuesOf(word, given, names) : [])]
 }

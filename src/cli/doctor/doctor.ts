@@ -5,6 +5,7 @@ import { findAddress } from '../frame/service-address.ts'
 import type { Api } from '../frame/typed-api.ts'
 import { agentFindings } from './agent-findings.ts'
 import { type Applied, type Finding, problem, type Section } from './finding.ts'
+import { isolationFindings } from './isolation-findings.ts'
 import { processFindings, registryFindings } from './outside-findings.ts'
 import { ownFileFindings } from './own-files.ts'
 import { fixLines, sectionLines, summary } from './report.ts'
@@ -29,6 +30,7 @@ async function checkAll(context: Context, api: Api, isRunning: boolean): Promise
   const parts: Record<string, Promise<readonly Finding[]>> = {
     Toolroom: isRunning ? toolroomFindings(context, api) : Promise.resolve([NOT_RUNNING]),
     Runtimes: runtimeFindings(api, isRunning),
+    Isolation: isolationFindings(api, isRunning),
     Registry: registryFindings(api),
     Agents: agentFindings(api),
     Processes: processFindings(api),

@@ -11,8 +11,11 @@ export interface Found {
   readonly lines: readonly Line[]
 }
 
-/** Reads the files of all agents: `Found 4 agents with 11 server entries`, and a line for each of them. */
-export async function findAll(api: Api): Promise<Found> {
+/**
+ * Reads the files of all agents: `Found 4 agents with 11 server entries`, and a line for each of them. `isAll`: nothing else
+ * follows, so that nothing was changed.
+ */
+export async function findAll(api: Api, isAll = true): Promise<Found> {
   const [scan, { items }] = await Promise.all([api.get('/api/agents/scan'), api.get('/api/agents')])
   const shown = scan.agents.filter(
     ({ installed, entries, problems }) => installed || entries > 0 || problems.length > 0,
@@ -28,7 +31,7 @@ export async function findAll(api: Api): Promise<Found> {
   return {
     scan,
     lines: [
-      `Found ${counted(scan.agents_found, 'agent')} with ${counted(scan.entries, 'server entry').replace(/entrys$/, 'entries')} (${counted(scan.different_servers, 'different server')}). Nothing was changed.`,
+      `Found ${counted(scan.agents_found, 'agent')} with ${counted(scan.entries, 'server entry').replace(/entrys$/, 'entries')} (${counted(scan.different_servers, 'different server')}).${isAll ? ' Nothing was changed.' : ''}`,
       ...shown.map(
         ({ agent_type, name, entries, problems: [problem] }): Line => [
           `  ${name.padEnd(width)}  ${(paths.get(agent_type) ?? '').padEnd(room)}  `,

@@ -16,7 +16,7 @@ export const run: Run = async (context) => {
   const { startDetached } = await import('../service/start-detached.ts')
   const { address } = await during('Starting Toolroom', startDetached(config, mainFile))
   const { api } = context
-  const found = await findAll(api)
+  const found = await findAll(api, false)
   if (!asked) for (const line of found.lines) context.note(line)
   const choice = asked ?? (await choiceOfFlags(api, given))
   const imported = await during('Importing', importServers(api, choice, false))

@@ -1,9 +1,10 @@
 import type { Answer, Context, Run } from '../frame/context.ts'
 import { Failure, usage } from '../frame/failure.ts'
 import { readStdin } from '../frame/stdin.ts'
-import type { Schemas } from '../frame/typed-api.ts'
+import type { Api, Schemas } from '../frame/typed-api.ts'
 import { type Line, toned } from '../output/line.ts'
 import { pairs } from './pairs.ts'
+import { placeText, wallFlag, wallsGiven, wallsText } from './walls.ts'
 
 type Report = Schemas['SnippetReport']
 type Item = Report['items'][number]
@@ -12,7 +13,8 @@ type Item = Report['items'][number]
 export const run: Run = async (context) => {
   const { api, given } = context
   const isDry = given.is('dry-run')
-  const input = await inputOf(context)
+  const walls = wallsGiven(given)
+  const input = { ...(await inputOf(context)), ...walls }
   const report = await api.post('/api/servers/import', { body: { ...input, dry_run: isDry } })
   const [only] = report.items
   if (!only) throw usage('No server was found in this input', 'See toolroom add --help')
@@ -25,11 +27,32 @@ export const run: Run = async (context) => {
       'Give another name with --name',
       'server_exists',
     )
-  if (isDry || !given.is('start')) return answerOf(report)
+  if (isDry)
+    return answerOf(report, () => (walls.isolation ? [`  place  ${placeText(walls.isolation)}`] : []))
+  const places = await placesOf(api, report, walls.isolation_options !== undefined)
+  const answer = answerOf(report, ({ id }) => places.get(id ?? '') ?? [])
+  if (!given.is('start')) return answer
   for (const { id, type, name } of report.items)
     if (id !== null && type === 'stdio')
       await context.during(`Starting ${name}`, api.post('/api/servers/{id}/start', { path: { id } }))
-  return answerOf(report)
+  return answer
+}
+
+/** Where the added servers run, if that is behind walls: the flags or DEFAULT_ISOLATION decide. By id. */
+async function placesOf(
+  api: Api,
+  { items }: Report,
+  hasOptions: boolean,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const places = new Map<string, readonly string[]>()
+  for (const { id, type, outcome } of items) {
+    if (id === null || type !== 'stdio' || outcome !== 'created') continue
+    const server = await api.get('/api/servers/{id}', { path: { id } })
+    if (server.isolation !== 'none') places.set(id, [`  place  ${wallsText(server)}`])
+    else if (hasOptions)
+      places.set(id, [`  note   It runs without walls before: toolroom edit ${id} --isolation sandbox`])
+  }
+  return places
 }
 
 async function inputOf({ given }: Context): Promise<Schemas['SnippetInput']> {
@@ -49,6 +72,8 @@ async function inputOf({ given }: Context): Promise<Schemas['SnippetInput']> {
     }
     return { mcpServers: { [name ?? what]: definition } }
   }
+  const flag = wallFlag(given)
+  if (flag !== undefined && /^https?:/i.test(what)) throw usage(`--${flag} is for local servers`, null)
   if (what === '-') return { snippet: await readStdin(), ...named }
   if (given.all('header').length > 0)
     return { mcpServers: { [name ?? hostOf(what)]: { type: 'http', url: what, headers } } }
@@ -68,14 +93,14 @@ function hostOf(url: string): string {
   )
 }
 
-function answerOf(report: Report): Answer {
+function answerOf(report: Report, placeOf: (item: Item) => readonly string[]): Answer {
   const { dry_run, items } = report
   const failed = items.filter(({ outcome }) => outcome === 'refused' || outcome === 'exists')
   const first = items.find(({ id, outcome }) => id !== null && outcome === 'created')
   return {
     json: report,
     lines: [
-      ...items.flatMap((item) => linesOf(item, dry_run)),
+      ...items.flatMap((item) => linesOf(item, dry_run, placeOf(item))),
       ...(dry_run ? ['Nothing was changed (--dry-run).'] : []),
     ],
     plain: items.map(({ name, outcome, id }) => [id ?? name, outcome]),
@@ -90,6 +115,7 @@ function answerOf(report: Report): Answer {
 function linesOf(
   { name, outcome, reason, command, args, url, program, notes, plain_secrets, id }: Item,
   isDry: boolean,
+  place: readonly string[],
 ): Line[] {
   const runs = url ?? [command ?? '', ...args].join(' ')
   if (outcome === 'refused' || outcome === 'exists')
@@ -100,6 +126,7 @@ function linesOf(
     [toned('ok', '✓ '), `${verb} ${id ?? name}`],
     `  runs   ${runs}`,
     ...(program ? [[`  found  ${program.detail}`]] : []),
+    ...place,
     ...(plain_secrets.length > 0 ? [`  note   Secrets in plain text: ${plain_secrets.join(', ')}`] : []),
     ...notes.map((note) => `  note   ${note}`),
   ]

@@ -34,7 +34,7 @@ function rowOf(server: AnyServer): Span[] {
   return [
     id,
     stateSpan(server, detailOf(server)),
-    server.type,
+    kindOf(server),
     tool_count,
     thousands(tool_tokens),
     milliseconds(stats.p95_ms),
@@ -43,6 +43,10 @@ function rowOf(server: AnyServer): Span[] {
     isStdio(server) && server.used_by_agents.length > 0 ? server.used_by_agents.join(' ') : null,
   ]
 }
+
+/** A server behind walls is a local one. */
+const kindOf = (server: AnyServer): string =>
+  isStdio(server) && server.isolation !== 'none' ? server.isolation : server.type
 
 const moreOf = (server: AnyServer): Span[] => [
   isStdio(server) ? server.pid : null,

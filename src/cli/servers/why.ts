@@ -1,19 +1,26 @@
 import type { Answer, Run } from '../frame/context.ts'
 import type { Schemas } from '../frame/typed-api.ts'
-import { type Line, type Span, toned } from '../output/line.ts'
+import { type Line, type Span, textOf, toned, widthOf } from '../output/line.ts'
 import { counted } from '../output/units.ts'
+import { hanging } from '../output/wrap.ts'
 import { isStdio, serverNamed } from './all-servers.ts'
 import { checkSpans, diagnose } from './checks.ts'
 import { type AnyServer, needsHelp, stateSpan } from './state.ts'
+import { wallsText } from './walls.ts'
+import { hasNoPlace, helpOf } from './walls-help.ts'
 
 /** Checks that fail because the server does not work, and not the other way round. */
 const SYMPTOMS = ['exits', 'handshake']
+
+const LABEL = 19
+const GAP = '   '
+const SEE_WALLS = 'what the walls refuse it'
 
 /** `toolroom why SERVER`: exits with 1 if the server does not work. */
 export const run: Run = async (context) => {
   const server = await serverNamed(context.api, context.given.word('SERVER'))
   if (!needsHelp(server)) return works(server)
-  return explained(server, await diagnose(context, server))
+  return explained(server, await diagnose(context, server), context.terminal.width)
 }
 
 function works(server: AnyServer): Answer {
@@ -26,23 +33,29 @@ function works(server: AnyServer): Answer {
   }
 }
 
-function explained(server: AnyServer, { checks, command_line, repair }: Schemas['Diagnosis']): Answer {
+function explained(
+  server: AnyServer,
+  { checks, command_line, repair }: Schemas['Diagnosis'],
+  width: number | undefined,
+): Answer {
   const { id, name, health, last_error } = server
   const exit = isStdio(server) ? server.last_exit : null
   const wrote = exit?.stderr_tail.findLast((line) => line.trim() !== '') ?? null
   const message = last_error?.message ?? health.summary
   const cause = checks.find(({ name: check, ok }) => !ok && !SYMPTOMS.includes(check))
   const isNews = cause && !cause.detail.startsWith(message)
-  const hint = repair?.detail ?? last_error?.hint ?? health.action
+  const isWalled = isStdio(server) && server.isolation !== 'none'
+  const usual = last_error?.hint ?? health.action
+  const helps = isWalled && last_error ? helpOf(last_error, server) : usual === null ? [] : [usual]
+  const [hint = null, ...others] = repair ? [repair.detail] : helps
   const fields: [string, string | null][] = [
     ['It last wrote', wrote],
     ['Likely cause', isNews ? cause.detail : null],
     ['Command', command_line],
+    ['Runs', isWalled ? wallsText(server) : null],
   ]
-  const checked: Span[] = checks.flatMap(({ name: check, ok }, at) => [
-    at === 0 ? '' : '   ',
-    ...checkSpans(check, ok),
-  ])
+  const labelled = (label: string, value: string): Line[] =>
+    hanging(`  ${label === '' ? '' : `${label}:`}`.padEnd(LABEL), value, width)
   return {
     json: {
       ok: false,
@@ -57,17 +70,36 @@ function explained(server: AnyServer, { checks, command_line, repair }: Schemas[
       repair,
     },
     lines: [
-      [toned('err', '✕ '), `${name}: ${message}${timesOf(server)}`],
-      ...fields.flatMap(([label, value]): Line[] =>
-        value === null || value === '' ? [] : [`  ${`${label}:`.padEnd(16)} ${value}`],
+      ...hanging('  ', `${name}: ${message}${timesOf(server)}`, width).map(
+        (line, at): Line => (at === 0 ? [toned('err', '✕'), line.slice(1)] : line),
       ),
-      ...(checks.length === 0 ? [] : [[`  ${'Checked:'.padEnd(16)} `, ...checked]]),
-      ...(hint === null ? [] : [`  ${'Try:'.padEnd(16)} ${hint}`]),
-      `  ${'Then:'.padEnd(16)} toolroom ${isStdio(server) ? 'restart' : 'test'} ${id}`,
+      ...fields.flatMap(([label, value]) => (value === null || value === '' ? [] : labelled(label, value))),
+      ...checkedLines(checks, width),
+      ...(hint === null ? [] : labelled('Try', hint)),
+      ...others.flatMap((other) => labelled('', other)),
+      ...(isWalled && !hasNoPlace(last_error?.code)
+        ? labelled('See', `${SEE_WALLS}: toolroom trial ${id}`)
+        : []),
+      ...labelled('Then', `toolroom ${isStdio(server) ? 'restart' : 'test'} ${id}`),
     ],
     exit: 'failed',
     next: `next: toolroom logs ${id}`,
   }
+}
+
+/** `command ✓   exits ✕`, as many on a line as fit. */
+function checkedLines(checks: Schemas['Diagnosis']['checks'], width = Number.POSITIVE_INFINITY): Line[] {
+  const rows: Span[][] = []
+  let used = width
+  for (const { name, ok } of checks) {
+    const spans = checkSpans(name, ok)
+    const own = spans.reduce<number>((sum, span) => sum + widthOf(textOf(span)), 0)
+    const isNew = rows.length === 0 || used + GAP.length + own > width
+    if (isNew) rows.push(spans)
+    else rows.at(-1)?.push(GAP, ...spans)
+    used = isNew ? LABEL + own : used + GAP.length + own
+  }
+  return rows.map((spans, at) => [(at === 0 ? '  Checked:' : '').padEnd(LABEL), ...spans])
 }
 
 function timesOf(server: AnyServer): string {

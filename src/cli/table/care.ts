@@ -8,7 +8,7 @@ export const CARE: readonly Command[] = [
   {
     name: 'doctor',
     group: 'Care',
-    does: 'Check the service, runtimes, the npm registry, agents and processes.',
+    does: 'Check the service, runtimes, isolation, the npm registry, agents, processes.',
     text: 'Starts no server. Without a service, checks what it can. A repair is safe, and is printed with how to undo it: a command that only your shell finds gets its full path, files of Toolroom are closed to other users, and what a killed command has left is deleted.',
     flags: { fix: { does: 'Repair what can be repaired.' } },
     writes: true,

@@ -1,7 +1,10 @@
-import { type Command, flagsOf, type Group, OUTPUT_FLAGS, type Word } from './command.ts'
+import { type Command, type Flag, flagsOf, type Group, OUTPUT_FLAGS, type Word } from './command.ts'
+import { ISOLATION_FLAGS } from './isolation.ts'
 import { COMMANDS, subcommandsOf } from './table.ts'
 
 const WIDTH = 79
+/** A usage with more flags than these does not list them: they follow below. */
+const MOST_FLAGS = 10
 export const GROUPS: readonly Group[] = ['Service', 'Servers', 'Tools', 'Agents', 'Packages', 'Watch', 'Care']
 
 /** `toolroom --help`: the names of all commands, by group. */
@@ -23,6 +26,7 @@ export function overview(): string {
     'toolroom COMMAND --help   what it does, its flags and an example',
     'toolroom help all         one line for each command',
     'toolroom help settings    every setting of the service',
+    'toolroom help isolation   where a server runs, and what it may reach there',
     '',
     'Example: toolroom ls',
   ].join('\n')
@@ -46,7 +50,12 @@ export const allCommands = (): string =>
 /** `toolroom COMMAND --help`: fits a terminal of 80 columns and 24 lines. */
 export function commandHelp(command: Command): string {
   const { name, does, text, examples, exits = {} } = command
-  const own = Object.entries(flagsOf(command)).filter(([flag, given]) => OUTPUT_FLAGS[flag] !== given)
+  const own = Object.entries(flagsOf(command)).filter(
+    ([flag, given]) => OUTPUT_FLAGS[flag] !== given && !isOfIsolation(flag, given),
+  )
+  const isolation = Object.entries(flagsOf(command)).flatMap(([flag, given]) =>
+    isOfIsolation(flag, given) ? [`[${flagLabel(flag, given)}]`] : [],
+  )
   const labels = own.map(([flag, given]) => `  ${flagLabel(flag, given)}`)
   const room = Math.max(0, ...labels.map((label) => label.length)) + 2
   const subcommands = subcommandsOf(name)
@@ -58,6 +67,7 @@ export function commandHelp(command: Command): string {
     ...(text === undefined ? [] : ['', ...wrapped(text)]),
     ...(own.length === 0 && !command.load ? [] : ['']),
     ...own.flatMap(([, flag], at) => wrapped(flag.does, (labels[at] ?? '').padEnd(room), ' '.repeat(room))),
+    ...(isolation.length === 0 ? [] : isolationLines(isolation)),
     ...(command.load ? [`  --json --plain --ascii --url URL   as for every command`] : []),
     ...(subcommands.length === 0 ? [] : ['', ...wrapped(subcommands.join(', '), 'Also: ', '      ')]),
     ...(codes.length === 0 ? [] : ['', ...wrapped(codes.join(', '), 'Exit codes: ', '  ')]),
@@ -72,14 +82,24 @@ export function usageOf(command: Command): string {
   const flags = Object.entries(flagsOf(command)).flatMap(([flag, given]) =>
     OUTPUT_FLAGS[flag] === given ? [] : [`[${flagLabel(flag, given)}]`],
   )
+  const shown = flags.length > MOST_FLAGS ? ['[FLAGS]'] : flags
   return [
     'toolroom',
     name,
     ...words.map(wordLabel),
-    ...flags,
+    ...shown,
     ...(rest === undefined ? [] : [`[-- ${rest}...]`]),
   ].join(' ')
 }
+
+const isOfIsolation = (name: string, flag: Flag): boolean =>
+  Object.entries(ISOLATION_FLAGS).some(([each, given]) => each === name && given === flag)
+
+/** In few lines: `toolroom help isolation` explains them. */
+const isolationLines = (labels: readonly string[]): string[] =>
+  wrapped(`${labels.join(' ')} [see toolroom help isolation]`, '  ', '  ').map((line) =>
+    line.replace(/\[([^\]]*)\]/g, '$1').replace(' see toolroom', '   see toolroom'),
+  )
 
 function wordLabel({ name, oneOf, optional, many }: Word): string {
   const label = `${oneOf?.join('|') ?? name}${many ? '...' : ''}`

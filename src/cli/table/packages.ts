@@ -62,4 +62,16 @@ export const PACKAGES: readonly Command[] = [
     also: ['upgrade'],
     load: () => import('../packages/update.ts'),
   },
+  {
+    name: 'images pull',
+    group: 'Packages',
+    does: 'Download an image for servers that run in a container.',
+    text: 'With Docker or Podman. A start never downloads one. Ctrl-C cancels it.',
+    words: [{ name: 'IMAGE' }],
+    writes: true,
+    examples: ['images pull mcp/time', 'images pull node:22-slim'],
+    exits: { 130: 'cancelled' },
+    also: ['pull'],
+    load: () => import('../packages/images-pull.ts'),
+  },
 ]

@@ -1,4 +1,5 @@
 import type { Command, Flag, Word } from './command.ts'
+import { ISOLATION_FLAGS } from './isolation.ts'
 
 const SERVER: Word = { name: 'SERVER', kind: 'server' }
 const SERVERS: Word = { ...SERVER, optional: true, many: true }
@@ -32,11 +33,13 @@ export const SERVERS_TABLE: readonly Command[] = [
       header: { does: 'A header for the URL.', value: 'NAME=VALUE', many: true },
       cwd: { does: 'The folder in which the command runs.', value: 'FOLDER', kind: 'file' },
       start: { does: 'Start it now, and wait until it is ready.' },
+      ...ISOLATION_FLAGS,
     },
     writes: true,
     examples: [
       'add memory -- npx -y @modelcontextprotocol/server-memory',
       'add https://mcp.example.com/mcp --name docs',
+      'add files --isolation sandbox --write ~/notes -- files-mcp',
     ],
     also: ['new', 'create', 'register'],
     load: () => import('../servers/add.ts'),
@@ -101,9 +104,11 @@ export const SERVERS_TABLE: readonly Command[] = [
       tag: { does: 'Add a tag.', value: 'TAG', many: true },
       untag: { does: 'Remove a tag.', value: 'TAG', many: true },
       'start-mode': { does: 'When it starts.', value: 'MODE', oneOf: ['on_demand', 'eager', 'manual'] },
+      close: { does: 'Take away a path of --write or --read.', value: 'PATH', kind: 'file', many: true },
+      ...ISOLATION_FLAGS,
     },
     writes: true,
-    examples: ['edit postgres --env DATABASE_URL=...'],
+    examples: ['edit postgres --env DATABASE_URL=...', 'edit files --isolation sandbox --write ~/notes'],
     also: ['set', 'change', 'update-server'],
     load: () => import('../servers/edit.ts'),
   },
@@ -127,6 +132,22 @@ export const SERVERS_TABLE: readonly Command[] = [
     exits: { 1: 'a check failed' },
     also: ['check', 'ping'],
     load: () => import('../servers/test.ts'),
+  },
+  {
+    name: 'trial',
+    group: 'Servers',
+    does: 'Start a server once behind walls, and show what they refuse it.',
+    text: 'It runs beside the running one, in a sandbox if it has no isolation. Its calls really run. What was refused comes from its own errors; what it does not try is not seen. Nothing is changed without --apply, which starts it again with wider walls until it runs, and then keeps them.',
+    words: [SERVER],
+    flags: {
+      call: { does: 'A tool to call, with its arguments.', value: 'TOOL=JSON', kind: 'tool', many: true },
+      apply: { does: 'Keep the walls, open for what was refused.' },
+      ...ISOLATION_FLAGS,
+    },
+    examples: [`trial files --call list_directory='{"path":"/home/me/notes"}'`, 'trial files --apply'],
+    exits: { 1: 'it did not start', 7: 'a call failed', 9: 'something was refused' },
+    also: ['sandbox', 'walls', 'isolate'],
+    load: () => import('../servers/trial.ts'),
   },
   {
     name: 'why',

@@ -1,0 +1,86 @@
+import { shortPath } from '../agents/file-change.ts'
+import type { Schemas } from '../frame/typed-api.ts'
+import { type Line, toned } from '../output/line.ts'
+import { counted } from '../output/units.ts'
+import { hanging } from '../output/wrap.ts'
+import type { StdioServer } from './state.ts'
+import { placeText, type Walls, wallsText } from './walls.ts'
+import { helpOf } from './walls-help.ts'
+
+export type Report = Schemas['WallsTrialReport']
+export type Call = NonNullable<Schemas['WallsTrialInput']['calls']>[number]
+
+export interface Tried {
+  readonly server: StdioServer
+  readonly calls: readonly Call[]
+  /** The last trial, with what was refused in all of them. */
+  readonly report: Report
+  /** The walls that allow what was refused. */
+  readonly walls: Walls
+  /** The server with these walls, if they were kept. */
+  readonly kept: StdioServer | undefined
+  /** The command that puts the server behind these walls. Undefined if it is. */
+  readonly command: string | undefined
+}
+
+/** What a trial found, in plain words. */
+export function trialLines(tried: Tried, width: number | undefined): Line[] {
+  const { server, calls, report, walls } = tried
+  const signed = (ok: boolean, text: string): Line[] => {
+    const [first = '', ...more] = hanging('  ', text, width)
+    return [[ok ? toned('ok', '✓') : toned('err', '✕'), first.slice(1)], ...more]
+  }
+  const place = placeText(report.isolation, walls.isolation_options.image)
+  const why = (report.error?.message ?? '').replace(/^The server was not started: /, '')
+  const missed = calls.slice(report.calls.length).map(({ tool }) => `- ${tool} was not called`)
+  return [
+    ...(report.ok
+      ? signed(true, `${server.name} started ${place}: ${counted(report.tools.length, 'tool')}`)
+      : signed(false, `${server.name} did not start ${place}${why === '' ? '' : `: ${why}`}`)),
+    ...report.calls.flatMap(({ tool, ok, text }) => signed(ok, `${tool}: ${firstLine(text)}`)),
+    ...missed,
+    ...refusedLines(report, signed, width),
+    ...endLines(tried, width),
+  ]
+}
+
+const firstLine = (text: string): string => text.trim().split('\n')[0] ?? ''
+
+function refusedLines(
+  { isolation, refused, ok }: Report,
+  signed: (ok: boolean, text: string) => Line[],
+  width: number | undefined,
+): Line[] {
+  if (isolation === 'none') return []
+  const unseen = 'What it did not try was not seen: it may need more than this.'
+  if (refused.length === 0)
+    return ok ? hanging('', `The walls refused nothing that it tried. ${unseen}`, width) : []
+  return [
+    'According to its own errors, the walls refused it:',
+    ...refused.flatMap(({ kind, path, evidence }) => [
+      ...signed(false, kind === 'network' ? 'the network' : `to ${VERBS[kind]} ${shortPath(path ?? '')}`),
+      ...hanging('    ', evidence, width),
+    ]),
+    ...hanging('', unseen, width),
+  ]
+}
+
+const VERBS = { read: 'read', write: 'change' } as const
+
+function endLines({ server, report, walls, kept, command }: Tried, width: number | undefined): Line[] {
+  const { name, id } = server
+  if (kept) {
+    const waits = kept.restart_needed ? ` after toolroom restart ${id}` : ''
+    return hanging('', `Changed: ${name} runs ${wallsText(kept)}${waits}.`, width)
+  }
+  if (!report.ok && report.refused.length === 0)
+    return [
+      ...(report.error
+        ? helpOf(report.error, server, walls).flatMap((line) => hanging('', line, width))
+        : []),
+      'Nothing was changed.',
+    ]
+  if (command === undefined) return [`${name} runs behind these walls already.`]
+  const does = report.refused.length === 0 ? 'This puts it behind these walls' : 'This opens the walls for it'
+  return [`Nothing was changed. ${does}:`, `  ${command}`]
+}

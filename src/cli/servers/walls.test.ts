@@ -1,0 +1,84 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { readGiven } from '../frame/read-given.ts'
+import { SERVERS_TABLE } from '../table/servers.ts'
+import { editCommand, type Walls, wallsGiven, wallsText } from './walls.ts'
+
+const CLOSED: Walls = {
+  isolation: 'none',
+  isolation_options: { write: [], read: [], network: 'none', image: null, memory_mb: 1024, pids: 256 },
+}
+const walls = (isolation: Walls['isolation'], options: Partial<Walls['isolation_options']>): Walls => ({
+  isolation,
+  isolation_options: { ...CLOSED.isolation_options, ...options },
+})
+
+function givenTo(argv: readonly string[], before?: Walls) {
+  const edit = SERVERS_TABLE.find(({ name }) => name === 'edit') ?? expect.unreachable()
+  const given = readGiven(edit, ['files', ...argv], [])
+  return given === 'help' ? expect.unreachable() : wallsGiven(given, before?.isolation_options)
+}
+
+test('paths are absolute, begin with ~/ in the home, and are added to those of the server', () => {
+  const before = walls('sandbox', { write: ['~/notes'], read: ['/srv/data'] })
+  const argv = ['--write', join(homedir(), 'notes/'), '--write', '/srv/../var/log', '--read', 'package.json']
+  expect(givenTo(argv, before)).toEqual({
+    isolation_options: {
+      write: ['~/notes', '/var/log'],
+      read: ['/srv/data', join(process.cwd(), 'package.json').replace(`${homedir()}/`, '~/')],
+    },
+  })
+})
+
+test('a path is in one list, and --close takes it away', () => {
+  const before = walls('sandbox', { write: ['~/notes'], read: ['/srv/data'] })
+  expect(givenTo(['--read', '~/notes', '--write', '/srv/data'], before)).toEqual({
+    isolation_options: { write: ['/srv/data'], read: ['~/notes'] },
+  })
+  expect(givenTo(['--close', join(homedir(), 'notes')], before)).toEqual({
+    isolation_options: { write: [], read: ['/srv/data'] },
+  })
+  expect(() => givenTo(['--close', '~/nothing'], before)).toThrow('It may neither change nor read ~/nothing')
+  expect(() => givenTo(['--memory', '1G'], before)).toThrow("--memory must be a whole number, not '1G'")
+})
+
+test('the command that widens walls has what differs, quoted for a shell, and turns the first into the second', () => {
+  const before = walls('none', { read: ['~/notes', '/old'] })
+  const after = walls('sandbox', {
+    write: ['~/notes', "~/my pa'per"],
+    network: 'full',
+    memory_mb: 64,
+    pids: 9,
+  })
+  const command = editCommand('files', before, after)
+  expect(command).toBe(
+    `toolroom edit files --isolation sandbox --write ~/notes --write ~/'my pa'\\''per' --close /old --network full --memory 64 --pids 9`,
+  )
+  expect(editCommand('files', after, after)).toBeUndefined()
+  const typed = ['--isolation', 'sandbox', '--write', '~/notes', '--write', "~/my pa'per", '--close', '/old']
+  expect(givenTo([...typed, '--network', 'full', '--memory', '64', '--pids', '9'], before)).toEqual({
+    isolation: 'sandbox',
+    isolation_options: {
+      write: ['~/notes', "~/my pa'per"],
+      read: [],
+      network: 'full',
+      memory_mb: 64,
+      pids: 9,
+    },
+  })
+})
+
+test.each([
+  [walls('none', {}), 'without walls, with all your rights'],
+  [
+    walls('sandbox', { write: ['~/a', '/b'], read: ['/c'] }),
+    'in a sandbox: may change ~/a, /b, may read /c, no network',
+  ],
+  [
+    walls('container', { image: 'node:22', network: 'full' }),
+    'in a container of node:22: all of the network, at most 1024 MiB and 256 processes',
+  ],
+])('walls %# are described in words', (given, text) => {
+  expect(wallsText(given)).toBe(text)
+})
