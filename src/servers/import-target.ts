@@ -56,7 +56,11 @@ export async function addImported(
   by: Caller,
 ): Promise<Server> {
   const run = containerImport(input)
-  const isolation = run?.ok && input.isolation === undefined ? run.fields : {}
-  const server = await servers.add({ ...input, ...isolation, ...(start_mode && { start_mode }) }, by)
+  const isContainer = run?.ok && input.isolation === undefined
+  const given = input.isolation_options
+  const walls = isContainer
+    ? { ...run.fields, isolation_options: { ...run.fields.isolation_options, ...given } }
+    : {}
+  const server = await servers.add({ ...input, ...walls, ...(start_mode && { start_mode }) }, by)
   return enabled ? server : servers.stop(server.id, by)
 }
