@@ -46,7 +46,7 @@ export interface NewServer {
   /** For a single STDIO server. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
-  /** Undefined: those of the setting. */
+  /** Undefined: those of the setting, or of a container that the snippet runs. */
   readonly walls: Walls | undefined
 }
 
@@ -70,12 +70,17 @@ export function useAddServer() {
       cwd,
       walls,
     }: NewServer): Promise<Added[]> => {
-      const body = { ...OPTIONS, snippet, start_mode, move_secrets, dry_run: false, ...(name && { name }) }
+      const body = {
+        ...OPTIONS,
+        ...{ snippet, start_mode, move_secrets, dry_run: false },
+        ...(name && { name }),
+        ...walls,
+      }
       const { items } = await api().post('/api/servers/import', { body })
       const added: Added[] = []
       for (const item of items) {
         if (item.id === null || item.outcome !== 'created') throw new Error(item.reason ?? item.outcome)
-        if (item.type === 'stdio') await complete(item, { env, cwd, walls })
+        if (item.type === 'stdio') await complete(item, { env, cwd })
         added.push(await tried(item))
       }
       return added
@@ -84,16 +89,15 @@ export function useAddServer() {
   })
 }
 
-type Completion = Pick<NewServer, 'env' | 'cwd' | 'walls'>
+type Completion = Pick<NewServer, 'env' | 'cwd'>
 
 /** Before its first start. */
-async function complete(item: UnderstoodItem, { env, cwd, walls }: Completion): Promise<void> {
+async function complete(item: UnderstoodItem, { env, cwd }: Completion): Promise<void> {
   const change = {
     ...(Object.keys(env).length > 0 && {
       env: { ...Object.fromEntries(item.env.map((name) => [name, '***'])), ...env },
     }),
     ...(cwd !== '' && { cwd }),
-    ...walls,
   }
   if (Object.keys(change).length === 0 || item.id === null) return
   const path = { id: item.id }

@@ -93,6 +93,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
                 isLocal: only.type === 'stdio',
                 env: only.env,
                 namesImage: namesImage(only.command, only.args),
+                container: only.container,
               }
             }
           />

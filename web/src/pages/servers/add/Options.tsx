@@ -1,5 +1,6 @@
 import { Checkbox, PasswordInput, Select, TextInput } from '@mantine/core'
 import { useFoundAgents } from '../../../data/agents.ts'
+import type { UnderstoodItem } from '../../../data/server/add-server.ts'
 import { NO_DOORS, usePlaces, type Walls } from '../../../data/server/walls.ts'
 import { Act, IconAct } from '../../../parts/controls/Act.tsx'
 import { WallsFields } from '../../../parts/walls/WallsFields.tsx'
@@ -11,7 +12,7 @@ export interface Choices {
   readonly variables: readonly { readonly name: string; readonly value: string }[]
   readonly cwd: string
   readonly start_mode: 'on_demand' | 'eager' | 'manual'
-  /** Undefined: those of the setting. */
+  /** Undefined: those of the setting, or of a container that the snippet runs. */
   readonly walls: Walls | undefined
   readonly agents: readonly string[]
   readonly move_secrets: boolean
@@ -36,6 +37,7 @@ interface Props {
         readonly isLocal: boolean
         readonly env: readonly string[]
         readonly namesImage: boolean
+        readonly container: UnderstoodItem['container']
       }
     | undefined
 }
@@ -96,7 +98,7 @@ export function Options({ choices, onChange, single }: Props) {
           <dt className={css.top}>{t('isolation')}</dt>
           <dd>
             <WallsFields
-              walls={choices.walls ?? { isolation: places?.default ?? 'none', isolation_options: NO_DOORS }}
+              walls={choices.walls ?? wallsOf(single.container, places?.default)}
               namesImage={single.namesImage}
               onChange={(walls) => onChange({ walls })}
             />
@@ -126,6 +128,14 @@ export function Options({ choices, onChange, single }: Props) {
       )}
     </dl>
   )
+}
+
+/** Those that it gets if none are chosen. */
+function wallsOf(container: UnderstoodItem['container'], isolation: Walls['isolation'] = 'none'): Walls {
+  if (container === null) return { isolation, isolation_options: NO_DOORS }
+  const { network, memory_mb, pids } = container
+  const limits = { memory_mb: memory_mb ?? NO_DOORS.memory_mb, pids: pids ?? NO_DOORS.pids }
+  return { isolation: 'container', isolation_options: { ...NO_DOORS, network, ...limits } }
 }
 
 interface VariablesProps {
