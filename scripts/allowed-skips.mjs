@@ -60,13 +60,6 @@ const ALLOWED = [
     inCi: true,
   },
   {
-    file: /^src\/supervisor\/runner\.test\.ts$/,
-    name: /^for any sequence/,
-    systems: ['darwin'],
-    why: 'the code for macOS does not pass it on Linux yet, which is not explained: docs/platforms.md',
-    inCi: true,
-  },
-  {
     file: /^src\/supervisor\/(?:process\/resources|orphans\/orphans)\.test\.ts$/,
     systems: ['darwin', 'win32'],
     why: 'it compares with /proc; the contract of each platform has the same tests without it',

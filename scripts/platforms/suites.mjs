@@ -19,6 +19,7 @@ const SUITES = [
       'src/supervisor/platform/darwin',
       'src/supervisor/supervisor.test.ts',
       'src/supervisor/runner-joining.test.ts',
+      'src/supervisor/runner.test.ts',
     ],
   },
   {

@@ -111,8 +111,7 @@ export class Runner {
   /** Resolves when it is running, or when the attempt has failed. */
   start(): Promise<StartOutcome> {
     this.#goal = 'run'
-    const isRunning = this.#state.status === 'running' && !this.#attempt.signal.aborted
-    if (isRunning) return Promise.resolve({ ok: true })
+    if (this.isConnected) return Promise.resolve({ ok: true })
     const outcome = new Promise<StartOutcome>((resolve) => this.#starting.push(resolve))
     this.#pause.abort()
     if (!this.#isLooping) {
@@ -185,7 +184,9 @@ export class Runner {
     for (let isContinued = true; isContinued; ) {
       this.#attempt = new AbortController()
       const ending = await this.#runOnce(failures).catch(endingOf)
-      const retry = this.#onEnding(ending, failures)
+      // It may have ended by itself, and was stopped before its end was complete.
+      const wasStopped = this.#attempt.signal.aborted
+      const retry = this.#onEnding(wasStopped ? { kind: 'requested' } : ending, failures)
       if (retry === undefined) isContinued = this.#onStopped()
       else {
         await this.#wait(retry.delayMs)
@@ -225,11 +226,11 @@ export class Runner {
     }
     const next = restart?.kind === 'retry' ? restart : undefined
     const wasRunning = ending.kind === 'ended' && ending.ranMs > 0
-    // A failed start answers those who joined it. After the end of a running server, they wait for the next start.
-    if (next && wasRunning) {
-      answer(this.#starting, { ok: false, error })
-      this.#joining.answerEarly(this.#retryAt, error)
-    } else this.#answer({ ok: false, error })
+    // A failed start answers those who joined it. After the end of a running server, they wait for the next start. So do
+    // those who started it after its process had ended, and theirs is at once.
+    if (!wasRunning) this.#answer({ ok: false, error })
+    else if (next) this.#joining.answerEarly(this.#retryAt, error)
+    else if (this.#starting.length === 0) this.#joining.answer({ ok: false, error })
     return next
   }
 

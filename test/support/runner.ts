@@ -7,7 +7,7 @@ import { listTools } from '../../src/mcp/client/tool-list.ts'
 import { stdioHandshake } from '../../src/mcp/transports/stdio/stdio-handshake.ts'
 import { StdioTransport } from '../../src/mcp/transports/stdio/stdio-transport.ts'
 import { launch, type McpConnection, type Streams } from '../../src/supervisor/launcher.ts'
-import { Runner } from '../../src/supervisor/runner.ts'
+import { type Launched, Runner } from '../../src/supervisor/runner.ts'
 import { StartSlots } from '../../src/supervisor/start-slots.ts'
 import { fencesOf, NO_REAPER, NO_WALLS, ownMark, placesOf } from './marked.ts'
 
@@ -23,6 +23,8 @@ interface Options {
   readonly startMs?: number
   readonly slots?: StartSlots
   readonly now?: () => number
+  /** Before a process and its children are ended, also those of one that has ended by itself. */
+  readonly beforeEnd?: () => Promise<void>
 }
 
 /** A runner with a real process, and all its status events. */
@@ -73,8 +75,8 @@ export function runnerOf(name: string, options: Options = {}) {
     onState: (state) => states.push(state),
     now: options.now ?? Date.now,
     random: () => 0.5,
-    launch: () =>
-      launch({
+    launch: async () => {
+      const launched = await launch({
         definition: {
           walls: NO_WALLS,
           serverId: null,
@@ -90,7 +92,13 @@ export function runnerOf(name: string, options: Options = {}) {
         places: placesOf(fences),
         connect,
         onLine: (_, text) => lines.push(text),
-      }),
+      })
+      const stop: Launched['stop'] = async (onStep) => {
+        await options.beforeEnd?.()
+        return launched.stop(onStep)
+      }
+      return { ...launched, stop }
+    },
   })
   onTestFinished(() => runner.stop())
   const statuses = () => states.map(({ status }) => status)
