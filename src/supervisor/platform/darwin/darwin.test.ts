@@ -62,6 +62,31 @@ test.runIf(onUnix)(
   },
 )
 
+test.runIf(onUnix)('a process is ended although ps fails', async () => {
+  const mark = 'TOOLROOM_CHILD=failing-ps'
+  const marks = { ofFolder: mark, ofRun: mark }
+  const fences = await platform.openFences({ marks, wasKilled: false, onTrouble: () => {} })
+  const launch = { path: '/bin/sh', args: ['-c', 'trap "" TERM; sleep 300'], cwd: undefined, env: {} }
+  const child = await fences.start({ ...launch, mark: `${mark}/x/` })
+  await platform.table.refresh()
+  const folder = ownFolder()
+  writeFileSync(join(folder, 'ps'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })
+  const { PATH } = process.env
+  process.env.PATH = `${folder}:${PATH}`
+  onTestFinished(() => {
+    process.env.PATH = PATH
+  })
+  await Promise.all([
+    child.end(),
+    platform.table.refresh().catch(() => {}),
+    platform.table.refresh().catch(() => {}),
+  ])
+  expect(await child.ended).toEqual({ code: null, signal: 'SIGKILL' })
+  process.env.PATH = PATH
+  await Promise.all([platform.table.refresh(), platform.table.refresh()])
+  await fences.close()
+})
+
 describe.runIf(onUnix)('a service on macOS, with the ps of this system', () => {
   test('a server that crashes is started again, although a signal to its empty group says EPERM', async () => {
     const house = await openHouse({ platform })

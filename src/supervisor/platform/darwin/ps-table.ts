@@ -27,10 +27,11 @@ export class PsTable implements ProcessTable {
     if (performance.now() - this.#readAt < maxAgeMs) return
     if (!this.#reading) return this.#read()
     if (maxAgeMs > 0) return this.#reading
-    this.#next ??= this.#reading.then(() => {
+    const readAgain = () => {
       this.#next = undefined
       return this.#read()
-    })
+    }
+    this.#next ??= this.#reading.then(readAgain, readAgain)
     return this.#next
   }
 

@@ -84,10 +84,14 @@ export class OwnProcesses {
     this.#parts.reaper.forget(group)
   }
 
-  /** Reads the processes that are new since the last reading, which may be this old. */
+  /** Reads the processes that are new since the last reading, which may be this old. Without a reading nothing is new. */
   async find(maxAgeMs = 0): Promise<void> {
     const { table } = this.#parts
-    await table.refresh(maxAgeMs)
+    try {
+      await table.refresh(maxAgeMs)
+    } catch {
+      return // ps has failed
+    }
     const newest = table.newest()
     if (newest !== undefined && newest === this.#newestPid) return
     this.#newestPid = newest

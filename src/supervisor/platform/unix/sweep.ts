@@ -22,7 +22,8 @@ export class Sweeper {
     const ended = new Set<number>()
     // A process may fork before it is killed, so this repeats until no more are found.
     for (let round = 0; round < 10; round += 1) {
-      const found = (await this.#table.marked(...marks)).filter(({ pid }) => pid !== process.pid)
+      const marked = await this.#table.marked(...marks).catch(() => []) // ps has failed
+      const found = marked.filter(({ pid }) => pid !== process.pid)
       if (found.length === 0) break
       for (const facts of found) {
         this.#signals.end(facts)
