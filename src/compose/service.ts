@@ -164,6 +164,7 @@ async function open(
     instances: runtime.instances,
     findProgram: runtime.findProgram,
     shellPath: runtime.shellPath,
+    placeAbilities: () => runtime.places.abilities(),
     probe: probePort,
     tryOut: runtime.tryOut,
     ownFolders,

@@ -11,7 +11,7 @@ import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.
 import { listText, ViewTexts } from '../upstreams/view-texts.ts'
 import type { TrialInput, WallsTrialInput } from './actions/actions.schema.ts'
 import type { Probe } from './actions/address-check.ts'
-import { diagnose, type FindProgram } from './actions/diagnose.ts'
+import { diagnose, type FindProgram, type PlaceAbilities } from './actions/diagnose.ts'
 import type { Runtime } from './actions/runtimes.schema.ts'
 import { runtimesOf } from './actions/runtimes.ts'
 import { createTrials, type TryOut } from './actions/trial.ts'
@@ -55,6 +55,7 @@ interface Deps extends RegistryDeps<Server> {
   readonly findProgram: FindProgram
   readonly shellPath: () => Promise<string | undefined>
   readonly probe: Probe
+  readonly placeAbilities: PlaceAbilities
   readonly tryOut: TryOut
   /** Toolroom's own folders, which no server behind walls sees. */
   readonly ownFolders: readonly string[]
@@ -254,11 +255,11 @@ export function createServers(deps: Deps) {
       const { life, instances: own, catalogue } = currentOf(server)
       const toolCount = catalogue?.tools.length ?? null
       const current = { life, toolCount, sharingReason: sharingReason(catalogue) }
-      const { findProgram, shellPath, references, probe } = deps
+      const { findProgram, shellPath, references, probe, placeAbilities } = deps
       return diagnose(
         server,
         { ...current, instances: [...sharedInstance(life), ...own] },
-        { findProgram, shellPath, programOf, references, probe, tryOut },
+        { findProgram, shellPath, programOf, references, probe, placeAbilities, tryOut },
       )
     },
 

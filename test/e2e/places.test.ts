@@ -183,6 +183,8 @@ async function expectNotStarted(service: Service, why: RegExp): Promise<void> {
   expect(body.last_error.message).toMatch(why)
   const { items } = (await service.ask('GET', '/servers')).body
   expect(items).toMatchObject([{ status: 'failed', pid: null }])
+  const { checks } = (await service.ask('POST', '/servers/walled/diagnose')).body
+  expect(checks).toContainEqual({ name: 'place', ok: false, detail: expect.stringMatching(why) })
   expect(existsSync(made)).toBe(false)
 }
 

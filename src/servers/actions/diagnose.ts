@@ -17,6 +17,13 @@ export type FindProgram = (
   | { readonly ok: true; readonly path: string; readonly cwd: string }
   | { readonly ok: false; readonly code: string; readonly message: string; readonly hint: string }
 
+/** Whether servers can run behind such walls on this computer, and why not. */
+export type PlaceAbilities = () => Promise<
+  Readonly<
+    Record<'sandbox' | 'container', { readonly problem: string | null; readonly remedy: string | null }>
+  >
+>
+
 interface Deps {
   readonly references: Pick<References, 'resolve'>
   readonly programOf: ProgramOf
@@ -24,6 +31,7 @@ interface Deps {
   /** The PATH of the user's login shell, which can differ from that of Toolroom. Undefined if it is not known. */
   readonly shellPath: () => Promise<string | undefined>
   readonly probe: Probe
+  readonly placeAbilities: PlaceAbilities
   readonly tryOut: (tried: Tried) => Promise<TrialReport>
 }
 
@@ -60,7 +68,7 @@ export async function diagnose(server: Server, current: Current, deps: Deps): Pr
   const wanted = program.ok && isLocal ? { command: program.command, env, cwd } : undefined
   const found = wanted && deps.findProgram(wanted)
   if (found) checks.push(...programChecks(found))
-  checks.push(...placeCheck(server), ...variablesCheck(env))
+  checks.push(...(await placeCheck(server, deps.placeAbilities)), ...variablesCheck(env))
   checks.push(exitCheck(current.life), processCheck(server, current))
   checks.push(...(await addressCheck(current.life, { args: server.args, env }, deps.probe)))
   const canStart = checks.every(({ name, ok }) => ok || FINDINGS.includes(name))
@@ -124,9 +132,16 @@ function exitText({ code, signal, ranMs }: PastExit): string {
   return `${how} after ${Math.round(ranMs / 100) / 10} s`
 }
 
-/** Behind which walls it runs. */
-function placeCheck({ isolation, isolation_options: { write, read, network } }: Server): Check[] {
+/** Behind which walls it runs, or why it cannot. */
+async function placeCheck(
+  { isolation, isolation_options }: Server,
+  abilities: PlaceAbilities,
+): Promise<Check[]> {
   if (isolation === 'none') return []
+  const { problem, remedy } = (await abilities())[isolation]
+  if (problem !== null)
+    return [{ name: 'place', ok: false, detail: explained({ message: problem, hint: remedy }) }]
+  const { write, read, network } = isolation_options
   const paths = (list: readonly string[]) => (list.length === 0 ? 'nothing' : list.join(', '))
   const reach = `it may change ${paths(write)}, may read ${paths(read)}, and has ${network === 'full' ? 'the' : 'no'} network`
   return [{ name: 'place', ok: true, detail: `It runs in a ${isolation}: ${reach}` }]
