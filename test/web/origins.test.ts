@@ -60,7 +60,15 @@ describe.runIf(executablePath)('who can read and act', () => {
           script.onerror = () => resolve('refused')
           document.body.append(script)
         })
-        return { ...reads, stream, asScript, opened: opened?.document ? 'reachable' : 'severed' }
+        const isReachable = () => {
+          try {
+            return Boolean(opened?.document)
+          } catch {
+            return false
+          }
+        }
+        while (isReachable()) await new Promise((resolve) => setTimeout(resolve, 20)) // the empty page before it loads
+        return { ...reads, stream, asScript }
       }, dashboard.address)
       expect(found).toMatchObject({
         page: 'refused',

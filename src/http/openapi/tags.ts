@@ -4,6 +4,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   'HTTP servers': 'Tool servers that are reached at a URL.',
   Agents: 'Programs that use tool servers, and their configuration files.',
   Packages: 'npm packages that contain tool servers.',
+  Isolation: 'Sandboxes and containers for tool servers: what this computer can do, and images.',
   Secrets: 'Named secrets that servers refer to.',
   Calls: 'What agents and people called, what came of it, and calls that are saved to be made again.',
   Notices: 'What needs your attention.',
