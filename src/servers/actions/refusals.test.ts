@@ -140,7 +140,13 @@ test.each([
   '/srv/toolroom',
   '/srv/toolroom/packages/a',
   '/srv',
-])('no door is suggested to %s: everything, the home, the system, or the files of Toolroom', (path) => {
+  '/home/anna/.ssh',
+  '/home/anna/.ssh/id_ed25519',
+  '/home/anna/.aws/credentials',
+  '/home/anna/.npmrc',
+  '/home/anna/.config',
+  '/home/anna/.local/share',
+])('no door is suggested to %s: everything, the home, the system, keys, or the files of Toolroom', (path) => {
   const own = { ...outside, own: ['/srv/toolroom'] }
   for (const kind of ['read', 'write'] as const)
     expect(widened(CLOSED, [{ kind, path, evidence: '' }], own)).toEqual(CLOSED)

@@ -132,12 +132,23 @@ const isSeen = (path: string, { read, write }: IsolationOptions, outside: Outsid
 const isOpen = (path: string, open: readonly string[], { home }: Outside): boolean =>
   open.some((each) => isInside(path, each.startsWith('~/') ? home + each.slice(1) : each))
 
-/** Never everything, the whole home, a whole folder of the system, or Toolroom's own files. */
+/**
+ * Where programs keep keys and logins, in the home. A server can print any path, so a person must open these by name: no
+ * suggestion does.
+ */
+const KEPT_CLOSED = [
+  ...['.ssh', '.gnupg', '.password-store', '.netrc', '.git-credentials', '.npmrc', '.pypirc', '.pgpass'],
+  ...['.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/gh', '.local/share/keyrings'],
+  ...['.mozilla', '.config/google-chrome', '.config/chromium', 'Library/Keychains'],
+]
+
+/** Never everything, the whole home, a whole folder of the system, keys, or Toolroom's own files. */
 const isDoor = (path: string, { home, own }: Outside): boolean =>
   dirname(path) !== '/' &&
   path !== '/' &&
   !isInside(home, path) &&
   !SYSTEM_FOLDERS.some((folder) => isInside(folder, path)) &&
+  !KEPT_CLOSED.some((name) => isInside(path, join(home, name)) || isInside(join(home, name), path)) &&
   !own.some((folder) => isInside(path, folder) || isInside(folder, path))
 
 /** The walls with a door for each refusal, as far as there may be one. Paths in the home begin with `~/`. */

@@ -59,6 +59,7 @@ export function Report({ report, options, onChange }: Props) {
   )
 }
 
+/** A door that is not suggested, such as one to keys, has to be written into the form. */
 function Refusals({ report: { refused, suggested_options }, options, onChange }: Props) {
   const short = useShort()
   if (refused.length === 0) return <p className="muted">{t('nothing')}</p>
@@ -67,11 +68,12 @@ function Refusals({ report: { refused, suggested_options }, options, onChange }:
     <div className={css.refused}>
       <div className={css.head}>
         <b className="strong">{t('refused')}</b>
-        {doors.length > 1 && doors.some((door) => !isOpen(options, door)) && (
-          <Act size="xs" onClick={() => onChange(suggested_options)}>
-            {t('openAll')}
-          </Act>
-        )}
+        {doors.length > 1 &&
+          doors.some((door) => !isOpen(options, door) && isOpen(suggested_options, door)) && (
+            <Act size="xs" onClick={() => onChange(suggested_options)}>
+              {t('openAll')}
+            </Act>
+          )}
       </div>
       {doors.map((door) => {
         const open = isOpen(options, door)
@@ -82,13 +84,15 @@ function Refusals({ report: { refused, suggested_options }, options, onChange }:
             sentence={sentenceOf(door, open)}
             evidence={open ? undefined : short(door.evidence)}
           >
-            <Act
-              size="xs"
-              look={open ? 'quiet' : 'plain'}
-              onClick={() => onChange(withDoor(options, door, !open))}
-            >
-              {open ? t('shut') : t(`open${door.kind}`)}
-            </Act>
+            {(open || isOpen(suggested_options, door)) && (
+              <Act
+                size="xs"
+                look={open ? 'quiet' : 'plain'}
+                onClick={() => onChange(withDoor(options, door, !open))}
+              >
+                {open ? t('shut') : t(`open${door.kind}`)}
+              </Act>
+            )}
           </CauseStrip>
         )
       })}
