@@ -112,3 +112,12 @@ export function packagesOf(chunks) {
 }
 
 export const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`
+
+/** Lines of cells as text in columns. The last column is not filled up. */
+export function alignedTable(lines) {
+  const widths = lines[0]
+    .slice(0, -1)
+    .map((_, column) => Math.max(...lines.map((line) => line[column].length)))
+  const text = (line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')
+  return lines.map((line) => text(line).trimEnd()).join('\n')
+}

@@ -1,4 +1,5 @@
 // The results as rows for docs/gateway-checked.json and as a printed table.
+import { alignedTable } from '../lib.mjs'
 
 /** A message about missing tools, or null for a complete list. */
 export function missingTools(offered, seen) {
@@ -41,16 +42,7 @@ export function table(rows) {
     row.tools > 0 ? String(row.tools) : '-',
     row.failures.length > 0 ? `FAILED: ${row.failures.join('; ')}` : remarkOf(row),
   ])
-  const all = [HEAD, ...lines]
-  const widths = HEAD.slice(0, -1).map((_, column) => Math.max(...all.map((line) => line[column].length)))
-  return all
-    .map((line) =>
-      line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  return alignedTable([HEAD, ...lines])
 }
 
 function remarkOf({ how, called, asked, remark }) {

@@ -1,4 +1,5 @@
 // The results as a printed table.
+import { alignedTable } from '../lib.mjs'
 
 const HEAD = ['server', 'version', 'tools', 'write', 'read', 'network', 'calls']
 
@@ -16,14 +17,5 @@ export function table(rows) {
           row.calls.map(({ tool, behind_walls }) => `${tool}: ${behind_walls}`).join(', '),
         ],
   )
-  const all = [HEAD, ...lines]
-  const widths = HEAD.slice(0, -1).map((_, column) => Math.max(...all.map((line) => line[column].length)))
-  return all
-    .map((line) =>
-      line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  return alignedTable([HEAD, ...lines])
 }

@@ -109,8 +109,8 @@ describe('the import of a docker run', () => {
     ['docker run -i --rm -p 80:80 mcp/time', 'it has -p'],
     ['docker run -i --privileged mcp/time', 'it has --privileged'],
     ['docker run -i --brand-new-flag mcp/time', 'it has --brand-new-flag'],
-    ['docker run -i -m 8m mcp/time', 'it has this value of --memory'],
-    ['docker run --rm mcp/time', 'it has a missing -i'],
+    ['docker run -i -m 8m mcp/time', 'its --memory is not from 16 to 1048576 MiB'],
+    ['docker run --rm mcp/time', 'it has no -i'],
   ])('%s stays a command, and a note says why', async (line, why) => {
     const house = await openHouse()
     const { outcome, id, container, notes } = await imported(house, line, false)

@@ -1,7 +1,8 @@
-import { accessSync, constants, lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, isAbsolute, relative } from 'node:path'
 import { AppError } from '../../kernel/errors.ts'
 import { readForeign, UnsafeFile } from '../../kernel/files/foreign-file.ts'
+import { isWritable } from '../../kernel/files/is-writable.ts'
 import { MAX_BYTES, tooLarge } from './config-text.ts'
 
 /** A file after all symbolic links are resolved. */
@@ -96,15 +97,6 @@ function realPath(path: string): string | undefined {
     return realpathSync.native(path)
   } catch {
     return undefined
-  }
-}
-
-function isWritable(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK)
-    return true
-  } catch {
-    return false
   }
 }
 

@@ -100,8 +100,8 @@ test.each([
 })
 
 test.each([
-  ['run --rm a', ['a missing -i: without it, the server gets no input']],
-  ['run -i=false a', ['a missing -i: without it, the server gets no input']],
+  ['run --rm a', ['no -i: without it, the server gets no input']],
+  ['run -i=false a', ['no -i: without it, the server gets no input']],
   ['run -it a', ['-t']],
   ['run -i -d a', ['-d']],
   ['run -i', ['a missing image']],

@@ -33,7 +33,7 @@ export function readContainerCommand(command: string, args: readonly string[]): 
   const [image, ...own] = rest
   if (image === undefined) reading.cannot.push('a missing image')
   else if (!IMAGE.test(image)) reading.cannot.push('the name of the image')
-  if (!reading.isInteractive) reading.cannot.push('a missing -i: without it, the server gets no input')
+  if (!reading.isInteractive) reading.cannot.push('no -i: without it, the server gets no input')
   if (reading.cannot.length > 0) return { ok: false, cannot: [...new Set(reading.cannot)] }
   return { ok: true, container: { ...reading.result, image: image ?? '', args: own } }
 }

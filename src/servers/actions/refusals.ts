@@ -1,5 +1,6 @@
-import { accessSync, constants, existsSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { existsSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path'
+import { isWritable } from '../../kernel/files/is-writable.ts'
 import { SYSTEM_FOLDERS } from '../../kernel/files/system-folders.ts'
 import type { IsolationOptions } from '../../kernel/server-state.ts'
 import {
@@ -175,15 +176,6 @@ const isInside = (path: string, folder: string): boolean =>
   path === folder || folder === '/' || path.startsWith(`${folder}/`)
 
 const isFolder = (path: string): boolean => statOf(path)?.isDirectory() === true
-
-function isWritable(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
-}
 
 function statOf(path: string): Stats | undefined {
   try {

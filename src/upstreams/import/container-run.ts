@@ -27,8 +27,8 @@ export function containerImport(
   if (system === 'win32') return { ok: false, why: 'it reaches a container engine only over a unix socket' }
   const { network, memory_mb, pids } = run.container
   if (memory_mb !== null && (memory_mb < MIN_MEMORY_MB || memory_mb > MAX_MEMORY_MB))
-    return { ok: false, why: 'it has this value of --memory' }
-  if (pids !== null && pids > MAX_PIDS) return { ok: false, why: 'it has this value of --pids-limit' }
+    return { ok: false, why: `its --memory is not from ${MIN_MEMORY_MB} to ${MAX_MEMORY_MB} MiB` }
+  if (pids !== null && pids > MAX_PIDS) return { ok: false, why: `its --pids-limit is above ${MAX_PIDS}` }
   const limits = { ...(memory_mb !== null && { memory_mb }), ...(pids !== null && { pids }) }
   const fields = { isolation: 'container', isolation_options: { network, ...limits } } as const
   return { ok: true, fields, container: run.container }

@@ -140,7 +140,7 @@ describe.each(['docker', 'podman'] as const)('with %s', (name) => {
       code: 'image_not_found',
       message: 'The server was not started: the container engine has no image nothing:1',
     })
-    expect(await failure({ user: 'nobody-here' })).toMatchObject({ code: 'container_failed' })
+    expect(await failure({ user: 'no-such-user' })).toMatchObject({ code: 'container_failed' })
     expect(await containersOf({ socket, folder: '' })).toEqual([])
   })
 })

@@ -48,14 +48,15 @@ export function namespacesRefused(bwrap: string, said: string, read: Read = read
 const appArmorProfile = (bwrap: string): string =>
   `printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile bwrap ${bwrap} flags=(unconfined) {\\n  userns,\\n}\\n' | sudo tee /etc/apparmor.d/bwrap && sudo systemctl reload apparmor`
 
-/** For a system that has no sandbox at all. */
+/** For a system that has no sandbox at all. Containers need a unix socket, so Windows has none of these either. */
 export const notOnThisSystem = (system: string): Obstacle =>
-  obstacle(`there is no sandbox on ${system}`, WITHOUT_SANDBOX)
+  obstacle(`there is no sandbox on ${system}`, system === 'Windows' ? WITHOUT_WALLS : WITHOUT_SANDBOX)
 
 export const seatbeltRefused = (said: string): Obstacle => obstacle(refusal(said), WITHOUT_SANDBOX)
 
 const refusal = (said: string): string => `the system refused a sandbox (${said})`
 
+const WITHOUT_WALLS = 'Set isolation to none to run it without walls'
 const WITHOUT_SANDBOX = 'Set isolation to container, or to none to run it without walls'
 
 const obstacle = (clause: string, remedy: string): Obstacle => ({ clause, remedy })

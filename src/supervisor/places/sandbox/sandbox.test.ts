@@ -137,7 +137,7 @@ test.each([
   expect(found.remedy).toContain(remedy)
 })
 
-test('Windows has no sandbox, and says what to use instead', async () => {
+test('Windows has no sandbox, and the error says what to do', async () => {
   const home = userHome()
   const confined = await sandbox({ home, system: 'win32' }).confine(programOf(home, []), CLOSED)
   expect(confined).toMatchObject({
@@ -145,6 +145,7 @@ test('Windows has no sandbox, and says what to use instead', async () => {
     error: {
       code: 'sandbox_unavailable',
       message: 'The server was not started: there is no sandbox on Windows',
+      hint: 'Set isolation to none to run it without walls',
     },
   })
 })

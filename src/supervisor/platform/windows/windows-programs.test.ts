@@ -97,8 +97,8 @@ const PNPM_SHIM = `@SETLOCAL
 
 const NODEJS = 'C:\\Program Files\\nodejs'
 const NODE = `${NODEJS}\\node.exe`
-const BIN = 'C:\\work\\node_modules\\.bin'
-const TOOL = 'C:\\work\\node_modules\\tool\\cli.js'
+const BIN = 'C:\\project\\node_modules\\.bin'
+const TOOL = 'C:\\project\\node_modules\\tool\\cli.js'
 const CMD = 'C:\\Windows\\System32\\cmd.exe'
 
 /** A drive C: in a folder, with these files. */
@@ -108,7 +108,7 @@ function drive(files: Readonly<Record<string, string>>): Disk {
   /** Names have no case. */
   const onDisk = (file: string) =>
     join(root, file.toLowerCase().replace(/^c:/, 'c').replaceAll('\\', '/').replaceAll('\0', '_'))
-  for (const [file, text] of Object.entries({ [NODE]: '', 'C:\\work\\package.json': '{}', ...files })) {
+  for (const [file, text] of Object.entries({ [NODE]: '', 'C:\\project\\package.json': '{}', ...files })) {
     mkdirSync(dirname(onDisk(file)), { recursive: true })
     writeFileSync(onDisk(file), text.replaceAll('\n', '\r\n'))
   }
@@ -126,7 +126,7 @@ interface Given {
 
 function resolved(command: string, disk: Disk, { args = [], env = {} }: Given = {}) {
   const inherited = { Path: `${NODEJS};${BIN}`, SystemRoot: 'C:\\Windows', APPDATA: 'C:\\anna\\AppData' }
-  return resolveOnWindows(command, { args, cwd: 'C:\\work', env: { ...inherited, ...env } }, disk)
+  return resolveOnWindows(command, { args, cwd: 'C:\\project', env: { ...inherited, ...env } }, disk)
 }
 
 test.each([
@@ -143,7 +143,7 @@ test.each([
       ok: true,
       path: NODE,
       args: [target, '-y', 'a b & "c"'],
-      cwd: 'C:\\work',
+      cwd: 'C:\\project',
       searchPath: `${NODEJS};${BIN}`,
     })
   },
@@ -192,7 +192,7 @@ test('a shim prefers the node.exe beside it', () => {
 
 test('a shim of a program is replaced by the program', () => {
   const text = `${HEAD}"%dp0%\\..\\esbuild\\esbuild.exe"   %*\n`
-  const target = 'C:\\work\\node_modules\\esbuild\\esbuild.exe'
+  const target = 'C:\\project\\node_modules\\esbuild\\esbuild.exe'
   const disk = drive({ [`${BIN}\\esbuild.cmd`]: text, [target]: '' })
   expect(resolved('esbuild', disk, { args: ['--version'] })).toMatchObject({
     path: target,
@@ -232,16 +232,16 @@ test.each(['\r', '\n', '\0'])('an argument with %j for a batch file is refused',
 })
 
 test('a PowerShell script is run by PowerShell', () => {
-  const disk = drive({ 'C:\\work\\run.ps1': '' })
+  const disk = drive({ 'C:\\project\\run.ps1': '' })
   expect(resolved('.\\run.ps1', disk, { args: ['x'] })).toMatchObject({
     path: 'C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe',
-    args: ['-NoProfile', '-File', 'C:\\work\\run.ps1', 'x'],
+    args: ['-NoProfile', '-File', 'C:\\project\\run.ps1', 'x'],
   })
 })
 
 test.each<[string, Readonly<Record<string, string>>, string]>([
   ['the PATH of the server wins, whatever its case', { PATH: 'C:\\own' }, 'C:\\own\\x.exe'],
-  ['a relative folder in PATH is in the working folder', { path: 'sub' }, 'C:\\work\\sub\\x.exe'],
+  ['a relative folder in PATH is in the working folder', { path: 'sub' }, 'C:\\project\\sub\\x.exe'],
   ['quotes in PATH are ignored', { path: '"C:\\with space"' }, 'C:\\with space\\x.exe'],
   ['the folder of the Node that runs Toolroom comes last', { Path: '' }, `${NODEJS}\\x.exe`],
   ['the order of endings is that of PATHEXT', { PathExt: '.BAT;.EXE', Path: 'C:\\own' }, CMD],
@@ -250,20 +250,20 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
     [`${NODEJS}\\x.exe`]: '',
     'C:\\own\\x.exe': '',
     'C:\\own\\x.bat': '',
-    'C:\\work\\sub\\x.exe': '',
-    'C:\\work\\x.exe': '',
+    'C:\\project\\sub\\x.exe': '',
+    'C:\\project\\x.exe': '',
     'C:\\with space\\x.exe': '',
   })
   expect(resolved('x', disk, { env })).toMatchObject({ ok: true, path })
 })
 
 test.each([
-  ['.\\x', 'C:\\work\\x.exe'],
-  ['C:/work/x.exe', 'C:\\work\\x.exe'],
+  ['.\\x', 'C:\\project\\x.exe'],
+  ['C:/project/x.exe', 'C:\\project\\x.exe'],
   ['~\\y.exe', 'C:\\anna\\y.exe'],
-  ['z.v2', 'C:\\work\\node_modules\\.bin\\z.v2.exe'],
+  ['z.v2', 'C:\\project\\node_modules\\.bin\\z.v2.exe'],
 ])('the command %s is the file %s', (command, path) => {
-  const disk = drive({ 'C:\\work\\x.exe': '', 'C:\\anna\\y.exe': '', [`${BIN}\\z.v2.exe`]: '' })
+  const disk = drive({ 'C:\\project\\x.exe': '', 'C:\\anna\\y.exe': '', [`${BIN}\\z.v2.exe`]: '' })
   expect(resolved(command, disk, { env: { USERPROFILE: 'C:\\anna' } })).toMatchObject({ ok: true, path })
 })
 
@@ -271,9 +271,9 @@ test.each([
   ['nothing', 'command_not_found', /any of these folders: C:\\Program Files\\nodejs, /, /Install it/],
   ['.\\nothing.exe', 'command_not_found', /no file/, /Install it/],
   ['here', 'command_not_found', /any of these folders/, /Install it/],
-  ['.\\server.js', 'not_executable', /cannot run C:\\work\\server\.js as a program/, /node or python/],
+  ['.\\server.js', 'not_executable', /cannot run C:\\project\\server\.js as a program/, /node or python/],
 ])('the error for %s has the code %s', (command, code, message, hint) => {
-  const disk = drive({ 'C:\\work\\server.js': '', 'C:\\work\\here.exe': '' })
+  const disk = drive({ 'C:\\project\\server.js': '', 'C:\\project\\here.exe': '' })
   const found = resolved(command, disk)
   expect(found).toMatchObject({ ok: false, code })
   if (found.ok) return
