@@ -29,9 +29,9 @@ checkCommands(
 test('doctor names the server that needs a missing program and the line of a broken file, and --fix repairs only what can be undone (ux.md, section 3)', async () => {
   onTestFinished(() => void vi.unstubAllEnvs())
   vi.stubEnv('TERM', 'xterm') // a service in a terminal does not look for programs in the login shell's PATH
+  vi.stubEnv('SHELL', '/bin/sh')
   const { house, home } = await houseWithRegistry([], {}, { search: 'off' })
   vi.stubEnv('HOME', home)
-  vi.stubEnv('SHELL', '/bin/sh')
   const tools = join(home, 'tools')
   mkdirSync(tools)
   writeFileSync(join(tools, 'notes-mcp'), '#!/bin/sh\n')
