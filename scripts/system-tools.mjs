@@ -16,6 +16,14 @@ const TOOLS = [
     usedIn: /playwright-core/,
     variable: 'TOOLROOM_CHROMIUM',
   },
+  {
+    title: 'Chromium without windows',
+    names: ['chromium-headless-shell'],
+    package: 'chromium-headless-shell',
+    usedIn: /playwright-core/,
+    variable: 'TOOLROOM_HEADLESS_CHROMIUM',
+    without: 'the tests use Chromium, which takes longer',
+  },
   { title: 'promtool', names: ['promtool'], package: 'prometheus', usedIn: /promtool/ },
   { title: 'strace', names: ['strace'], package: 'strace', usedIn: /'strace'/ },
   { title: 'faketime', names: ['faketime'], package: 'faketime', usedIn: /faketime/ },
@@ -49,7 +57,8 @@ async function working({ names, paths = [], version = '--version' }) {
 
 /** @returns its path; undefined after a line that says why there is none */
 async function install(tool) {
-  const missing = (why) => say(`${tool.title} was not found, and ${why}: the tests that need it are skipped`)
+  const { without = 'the tests that need it are skipped' } = tool
+  const missing = (why) => say(`${tool.title} was not found, and ${why}: ${without}`)
   const apt = findOnPath('apt-get')
   if (!apt) return missing('apt-get is not available to install it')
   if (process.getuid?.() !== 0) return missing(`only root can install it (apt-get install ${tool.package})`)

@@ -1,9 +1,15 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 import { onTestFinished } from 'vitest'
+import { FULL } from './runs.ts'
 
 /** `npm test` looks for a browser and installs one if it can. */
 export const executablePath = [process.env.TOOLROOM_CHROMIUM ?? '', '/usr/bin/chromium'].find(existsSync)
+/** The same engine without windows and their toolbars. `npm run goals` uses the program that people have. */
+const quickPath = FULL
+  ? executablePath
+  : ([process.env.TOOLROOM_HEADLESS_CHROMIUM ?? '', '/usr/bin/chromium-headless-shell'].find(existsSync) ??
+    executablePath)
 
 /**
  * What Playwright switches off, because our list replaces its own: requests to the outside and what disturbs tests. And the
@@ -26,8 +32,8 @@ const OFF = [
   ...['WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup', 'WebUIOmniboxPopup'],
 ]
 
-/** A real Chromium without a window. It ends with this process at the latest. */
-export function launchBrowser(): Promise<Browser> {
+/** A real Chromium. It ends with this process at the latest. */
+export function launchBrowser(path = quickPath): Promise<Browser> {
   const args = [
     `--disable-features=${OFF.join(',')}`,
     '--no-sandbox',
@@ -36,12 +42,12 @@ export function launchBrowser(): Promise<Browser> {
     '--disable-component-update',
     '--no-first-run',
   ]
-  return chromium.launch({ ...(executablePath && { executablePath }), args })
+  return chromium.launch({ ...(path && { executablePath: path }), args })
 }
 
-/** A browser of its own; closed after the test. */
+/** A browser of its own, with all that Chromium has; closed after the test. */
 export async function openBrowser(): Promise<Browser> {
-  const browser = await launchBrowser()
+  const browser = await launchBrowser(executablePath)
   onTestFinished(() => browser.close())
   return browser
 }

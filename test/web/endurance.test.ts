@@ -11,7 +11,7 @@ const LOADS = FULL ? 9 : 1
 const LINES = 50_000
 const LINES_READ = FULL ? LINES : 2000
 const CALLS_PER_S = 100
-const [WARM_UP_S, CALLING_S] = FULL ? [60, 3600] : [3, 5]
+const [WARM_UP_S, CALLING_S] = FULL ? [60, 3600] : [2, 3]
 
 describe.runIf(executablePath)('the dashboard under load', () => {
   const shared = sharedDashboard({ register: true })

@@ -94,7 +94,7 @@ describe.runIf(executablePath)('the page /parts', () => {
   })
 })
 
-const [WARM_UP_MS, WATCHED_MS] = FULL ? [5000, 60_000] : [1000, 4000]
+const [WARM_UP_MS, WATCHED_MS] = FULL ? [5000, 60_000] : [1000, 3000]
 
 async function openParts({ address }: { readonly address: string }): Promise<Watched> {
   const watched = await openPage(await openBrowser())

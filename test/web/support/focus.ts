@@ -4,7 +4,7 @@ import { FULL } from '../../support/runs.ts'
 const LEAST_STOPS = 15
 const MOST_STOPS = 300
 /** `npm test` looks at the first ones of each page. */
-const STOPS_SEEN = FULL ? MOST_STOPS : 30
+const STOPS_SEEN = FULL ? MOST_STOPS : 20
 
 /** Presses Tab from the top of the page to its end. Returns what had the focus without a ring of 2 px in its colour. */
 export async function stopsWithoutRing(page: Page): Promise<string[]> {
@@ -14,7 +14,10 @@ export async function stopsWithoutRing(page: Page): Promise<string[]> {
     const { isEnd, hasRing, html } = await page.evaluate(focusedNow)
     if (isEnd && stop > LEAST_STOPS) return without
     if (!hasRing) without.push(html)
-    if (stop === STOPS_SEEN) return without
+    if (stop === STOPS_SEEN) {
+      await page.locator('a[href="#content"]').focus() // the last stop may be a text field
+      return without
+    }
     await page.keyboard.press('Tab')
   }
   throw new Error(`Tab does not come to the end of the page after ${MOST_STOPS} stops`)

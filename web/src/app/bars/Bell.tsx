@@ -1,5 +1,5 @@
 import { ActionIcon, Popover } from '@mantine/core'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { useOsNotices } from '../../data/browser/os-notices.ts'
 import { useMarkSeen, useNotices } from '../../data/notices.ts'
@@ -21,6 +21,11 @@ export function Bell() {
   const seen = useMarkSeen()
   const isOffered = useOsNotices() === 'off' && notices.some(({ kind }) => kind === 'server_crashed')
   const unseen = notices.filter(({ seen_at }) => seen_at === null).length
+  const list = useRef<HTMLDivElement>(null)
+  // A button that was pressed may be gone with its notice. Without the focus inside, Escape would not close the list.
+  useEffect(() => {
+    if (isOpen && document.activeElement === document.body) list.current?.focus()
+  })
   return (
     <Popover opened={isOpen} onChange={setOpen} position="bottom-end" width={392} trapFocus returnFocus>
       <Popover.Target>
@@ -37,7 +42,7 @@ export function Bell() {
           )}
         </ActionIcon>
       </Popover.Target>
-      <Popover.Dropdown aria-label={t('noticesTitle')}>
+      <Popover.Dropdown ref={list} aria-label={t('noticesTitle')}>
         {notices.length === 0 && <p className={`muted ${css.none}`}>{t('noNotices')}</p>}
         {isOffered && (
           <div className={css.offer}>
