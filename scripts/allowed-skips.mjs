@@ -1,6 +1,9 @@
 // The tests that may be skipped, and why. `npm test` prints every skipped test; in CI any other skip is a failure.
 import { spawnSync } from 'node:child_process'
 
+const IN_TMUX =
+  /^(?:top in|each key of top|the log in top|a question of a tool|on a terminal|the Tab key|the recording|.* in a terminal)/
+
 /** `inCi` is true where a new machine, on which CI runs as root, cannot run the test either. */
 const ALLOWED = [
   {
@@ -42,9 +45,44 @@ const ALLOWED = [
     inCi: true,
   },
   {
-    file: /^test\/(?:cli\/|web\/|goals\/clock|e2e\/(?:environment|start|oauth-browser|login-pages|swagger-ui|places|isolation))/,
+    file: /^test\/(?:web\/|goals\/clock|e2e\/(?:environment|start|oauth-browser|login-pages|swagger-ui|places|isolation))/,
     systems: ['darwin', 'win32'],
-    why: 'it needs tmux, a shell, Chromium, faketime or bubblewrap, which npm test installs on Linux only',
+    why: 'it needs a shell, Chromium, faketime or bubblewrap, which npm test installs on Linux only',
+    inCi: true,
+  },
+  {
+    file: /^test\/cli\/(?:doctor|packages|tools|watch)\.test\.ts$/,
+    name: /Ctrl-C|SIGINT|SIGTERM/,
+    systems: ['win32'],
+    why: 'Windows has no signals, and a test cannot press Ctrl-C there',
+    inCi: true,
+  },
+  {
+    file: /^test\/cli\/doctor\.test\.ts$/,
+    name: /^doctor (?:names the server|says where servers can run)/,
+    systems: ['win32'],
+    why: 'Windows has no login shell, no modes of files and no sandbox',
+    inCi: true,
+  },
+  {
+    file: /^test\/cli\/care\.test\.ts$/,
+    name: /^orphans lists a process/,
+    systems: ['win32'],
+    why: 'it leaves a process behind as Linux and macOS do',
+    inCi: true,
+  },
+  {
+    file: /^test\/cli\/(?:top|tools|care|completion|recordings|first-run)\.test\.ts$/,
+    name: IN_TMUX,
+    systems: ['darwin', 'win32'],
+    why: 'it needs tmux, which npm test installs on Linux only',
+    inCi: true,
+  },
+  {
+    file: /^test\/cli\/autostart\.test\.ts$/,
+    name: /a plist parser reads|well-formed UTF-16/,
+    systems: ['win32'],
+    why: 'it needs python3, which has the parsers',
     inCi: true,
   },
   {
@@ -181,7 +219,7 @@ const ALLOWED = [
   },
   {
     file: /^test\/cli\/(?:top|tools|care|completion|recordings|first-run)\.test\.ts$/,
-    name: /^(?:top in|each key of top|the log in top|a question of a tool|on a terminal|the Tab key|the recording|.* in a terminal)/,
+    name: IN_TMUX,
     when: spawnSync('tmux', ['-V']).status !== 0,
     why: 'tmux was not found',
   },

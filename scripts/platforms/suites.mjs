@@ -36,6 +36,7 @@ const SUITES = [
       'src/agents',
       'src/packages',
       'src/cli/service',
+      'test/cli',
     ],
   },
   {

@@ -119,22 +119,22 @@ test('agents are shown with their files, connected with a diff and a backup, and
 
   const listed = (await cli('agents')).stdout
   expect(listed).toMatch(/^ {2}AGENT +SERVERS +VIA +TOOLS +~TOKENS +FILE/)
-  expect(listed).toMatch(/^ {2}cursor +1 +.*~\/\.cursor\/mcp\.json/m)
+  expect(listed).toMatch(/^ {2}cursor +1 +.*~[\\/]\.cursor[\\/]mcp\.json/m)
   expect(listed).toMatch(/^ {2}zed .*! line 3: /m)
   const shown = await cli('agents', 'show', 'cursor')
-  expect(shown.stdout).toMatch(/^Cursor\n {2}user {2}~\/\.cursor\/mcp\.json\n/)
+  expect(shown.stdout).toMatch(/^Cursor\n {2}user {2}~[\\/]\.cursor[\\/]mcp\.json\n/)
   expect(shown.stdout).toMatch(/^ {2}other +stdio +● on +user/m)
 
   const plan = await cli('agents', 'connect', 'cursor', '--dry-run')
   expect(plan.stdout).toMatch(
-    /^~\/\.cursor\/mcp\.json\n(?:.*\n)*\+.*"toolroom"(?:.*\n)*Nothing was written \(--dry-run\)\.\n$/,
+    /^~[\\/]\.cursor[\\/]mcp\.json\n(?:.*\n)*\+.*"toolroom"(?:.*\n)*Nothing was written \(--dry-run\)\.\n$/,
   )
   expect(readFileSync(file, 'utf8')).toBe(CURSOR)
   const refused = await cli('agents', 'connect', 'cursor')
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes') })
   expect(readFileSync(file, 'utf8')).toBe(CURSOR)
   const written = await cli('agents', 'connect', 'cursor', '--yes')
-  expect(written.stdout).toMatch(/^✓ cursor {2}~\/\.cursor\/mcp\.json\. \S/)
+  expect(written.stdout).toMatch(/^✓ cursor {2}~[\\/]\.cursor[\\/]mcp\.json\. \S/)
   expect(readFileSync(file, 'utf8')).toContain('"theme": "mine"')
 
   // Through the gateway, a switch writes no file.

@@ -26,107 +26,114 @@ checkCommands(
   () => ({ doctor: { ok: [[], ['--fix', '--dry-run']], fails: [['path'], 2], isLocal: true } }),
 )
 
-test('doctor names the server that needs a missing program and the line of a broken file, and --fix repairs only what can be undone (ux.md, section 3)', async () => {
-  onTestFinished(() => void vi.unstubAllEnvs())
-  vi.stubEnv('TERM', 'xterm') // a service in a terminal does not look for programs in the login shell's PATH
-  vi.stubEnv('SHELL', '/bin/sh')
-  const { house, home } = await houseWithRegistry([], {}, { search: 'off' })
-  vi.stubEnv('HOME', home)
-  const tools = join(home, 'tools')
-  mkdirSync(tools)
-  writeFileSync(join(tools, 'notes-mcp'), '#!/bin/sh\n')
-  chmodSync(join(tools, 'notes-mcp'), 0o755)
-  writeFileSync(join(home, '.profile'), `export PATH="$PATH:${tools}"\n`)
-  await register(house, 'echo')
-  await register(house, 'echo', [], { name: 'time', command: 'uvx-of-nowhere' })
-  await register(house, 'echo', [], { name: 'notes', command: 'notes-mcp' })
-  mkdirSync(join(home, 'config', 'zed'), { recursive: true })
-  writeFileSync(join(home, 'config', 'zed', 'settings.json'), '{\n  "a": 1\n  "b": 2\n}\n')
-  const settings = join(house.data, 'config.json')
-  writeFileSync(settings, '{}', { mode: 0o644 })
-  const TMPDIR = ownFolder()
-  const [left, young] = ['toolroom-temporary-aaaaaa', 'toolroom-temporary-bbbbbb'].map((name) =>
-    join(TMPDIR, name),
-  )
-  for (const folder of [left, young]) mkdirSync(folder ?? '')
-  utimesSync(left ?? '', 1, 1)
-  const env = { ...cliEnv(house), TMPDIR }
-  const doctor = (...argv: string[]) => runCli(env, ['doctor', ...argv])
+// Windows has no login shell, and no modes of files.
+test.skipIf(process.platform === 'win32')(
+  'doctor names the server that needs a missing program and the line of a broken file, and --fix repairs only what can be undone (ux.md, section 3)',
+  async () => {
+    onTestFinished(() => void vi.unstubAllEnvs())
+    vi.stubEnv('TERM', 'xterm') // a service in a terminal does not look for programs in the login shell's PATH
+    vi.stubEnv('SHELL', '/bin/sh')
+    const { house, home } = await houseWithRegistry([], {}, { search: 'off' })
+    vi.stubEnv('HOME', home)
+    const tools = join(home, 'tools')
+    mkdirSync(tools)
+    writeFileSync(join(tools, 'notes-mcp'), '#!/bin/sh\n')
+    chmodSync(join(tools, 'notes-mcp'), 0o755)
+    writeFileSync(join(home, '.profile'), `export PATH="$PATH:${tools}"\n`)
+    await register(house, 'echo')
+    await register(house, 'echo', [], { name: 'time', command: 'uvx-of-nowhere' })
+    await register(house, 'echo', [], { name: 'notes', command: 'notes-mcp' })
+    mkdirSync(join(home, 'config', 'zed'), { recursive: true })
+    writeFileSync(join(home, 'config', 'zed', 'settings.json'), '{\n  "a": 1\n  "b": 2\n}\n')
+    const settings = join(house.data, 'config.json')
+    writeFileSync(settings, '{}', { mode: 0o644 })
+    const TMPDIR = ownFolder()
+    const [left, young] = ['toolroom-temporary-aaaaaa', 'toolroom-temporary-bbbbbb'].map((name) =>
+      join(TMPDIR, name),
+    )
+    for (const folder of [left, young]) mkdirSync(folder ?? '')
+    utimesSync(left ?? '', 1, 1)
+    const env = { ...cliEnv(house), TMPDIR }
+    const doctor = (...argv: string[]) => runCli(env, ['doctor', ...argv])
 
-  const { code, stdout } = await doctor()
-  expect(code).toBe(1)
-  const lines = stdout.split('\n')
-  expect(lines[0]).toMatch(/^Toolroom {3}✓ service \d.* at http:\S+, process \d+, \d+M/)
-  expect(stdout).toContain('✓ database, logs and disk')
-  expect(stdout).toMatch(/^Runtimes {3}✓ node 20\.\S+ {3}✓ npm {3}✓ npx/m)
-  expect(stdout).toMatch(/^ {11}✕ uvx-of-nowhere was not found \(needed by time\)\. \S/m)
-  expect(stdout).toContain(
-    `           ✕ Only your login shell finds notes-mcp, at ${tools}/notes-mcp (needed by notes)\n`,
-  )
-  expect(stdout).toMatch(/^Registry {3}✓ npm registry answers\n {11}! It offers no search/m)
-  expect(stdout).toMatch(
-    /^Agents .*✕ zed: ~\/config\/zed\/settings\.json .*line 3, column 3: .*comma is missing$/m,
-  )
-  expect(stdout).toMatch(/^Processes {2}/m)
-  expect(lines.at(-2)).toMatch(/^3 problems, \d hints\. toolroom doctor --fix can repair 3 of them\.$/)
+    const { code, stdout } = await doctor()
+    expect(code).toBe(1)
+    const lines = stdout.split('\n')
+    expect(lines[0]).toMatch(/^Toolroom {3}✓ service \d.* at http:\S+, process \d+, \d+M/)
+    expect(stdout).toContain('✓ database, logs and disk')
+    expect(stdout).toMatch(/^Runtimes {3}✓ node \d+\.\S+ {3}✓ npm {3}✓ npx/m)
+    expect(stdout).toMatch(/^ {11}✕ uvx-of-nowhere was not found \(needed by time\)\. \S/m)
+    expect(stdout).toContain(
+      `           ✕ Only your login shell finds notes-mcp, at ${tools}/notes-mcp (needed by notes)\n`,
+    )
+    expect(stdout).toMatch(/^Registry {3}✓ npm registry answers\n {11}! It offers no search/m)
+    expect(stdout).toMatch(
+      /^Agents .*✕ zed: ~\/config\/zed\/settings\.json .*line 3, column 3: .*comma is missing$/m,
+    )
+    expect(stdout).toMatch(/^Processes {2}/m)
+    expect(lines.at(-2)).toMatch(/^3 problems, \d hints\. toolroom doctor --fix can repair 3 of them\.$/)
 
-  const dry = await doctor('--fix', '--dry-run')
-  expect(dry.stdout).toContain(
-    `Would set the command of notes to ${tools}/notes-mcp. Undo: toolroom edit notes --command notes-mcp\n`,
-  )
-  expect(dry.stdout).toContain(
-    `Would allow only your user to open ${settings}. Undo: chmod 644 '${settings}'\n`,
-  )
-  expect(dry.stdout).toContain(`Would delete ${left}. Undo: not needed, nothing uses it\n`)
-  expect(dry.stdout).toContain('Nothing was changed (--dry-run).\n')
-  expect((await get(house, 'notes')).command).toBe('notes-mcp')
-  expect(statSync(settings).mode & 0o777).toBe(0o644)
+    const dry = await doctor('--fix', '--dry-run')
+    expect(dry.stdout).toContain(
+      `Would set the command of notes to ${tools}/notes-mcp. Undo: toolroom edit notes --command notes-mcp\n`,
+    )
+    expect(dry.stdout).toContain(
+      `Would allow only your user to open ${settings}. Undo: chmod 644 '${settings}'\n`,
+    )
+    expect(dry.stdout).toContain(`Would delete ${left}. Undo: not needed, nothing uses it\n`)
+    expect(dry.stdout).toContain('Nothing was changed (--dry-run).\n')
+    expect((await get(house, 'notes')).command).toBe('notes-mcp')
+    expect(statSync(settings).mode & 0o777).toBe(0o644)
 
-  const fixed = await doctor('--fix', '--json')
-  expect(fixed.code).toBe(1)
-  const report = JSON.parse(fixed.stdout)
-  expect(report).toMatchObject({ ok: false, running: true, dry_run: false, problems: 2 })
-  expect(report.sections.map(({ name }: { name: string }) => name)).toEqual([
-    'Toolroom',
-    'Runtimes',
-    'Isolation',
-    'Registry',
-    'Agents',
-    'Processes',
-  ])
-  expect(report.fixes).toHaveLength(3)
-  for (const fix of report.fixes)
-    expect(fix).toMatchObject({ done: true, error: null, undo: expect.any(String) })
-  expect((await get(house, 'notes')).command).toBe(`${tools}/notes-mcp`)
-  expect(statSync(settings).mode & 0o777).toBe(0o600)
-  expect([left, young].map((folder) => existsSync(folder ?? ''))).toEqual([false, true])
-  expect(readFileSync(join(home, 'config', 'zed', 'settings.json'), 'utf8')).toContain('"b": 2')
-  // What it printed takes it back.
-  await runCli(env, ['edit', 'notes', '--command', 'notes-mcp'])
-  expect((await doctor('--fix', '--dry-run')).stdout).toContain('Would set the command of notes')
-})
+    const fixed = await doctor('--fix', '--json')
+    expect(fixed.code).toBe(1)
+    const report = JSON.parse(fixed.stdout)
+    expect(report).toMatchObject({ ok: false, running: true, dry_run: false, problems: 2 })
+    expect(report.sections.map(({ name }: { name: string }) => name)).toEqual([
+      'Toolroom',
+      'Runtimes',
+      'Isolation',
+      'Registry',
+      'Agents',
+      'Processes',
+    ])
+    expect(report.fixes).toHaveLength(3)
+    for (const fix of report.fixes)
+      expect(fix).toMatchObject({ done: true, error: null, undo: expect.any(String) })
+    expect((await get(house, 'notes')).command).toBe(`${tools}/notes-mcp`)
+    expect(statSync(settings).mode & 0o777).toBe(0o600)
+    expect([left, young].map((folder) => existsSync(folder ?? ''))).toEqual([false, true])
+    expect(readFileSync(join(home, 'config', 'zed', 'settings.json'), 'utf8')).toContain('"b": 2')
+    // What it printed takes it back.
+    await runCli(env, ['edit', 'notes', '--command', 'notes-mcp'])
+    expect((await doctor('--fix', '--dry-run')).stdout).toContain('Would set the command of notes')
+  },
+)
 
-test('doctor says where servers can run, and a server that cannot have its walls is a problem with its remedy', async () => {
-  onTestFinished(() => void vi.unstubAllEnvs())
-  const programs = ownFolder()
-  const refusing = join(programs, 'bwrap')
-  writeFileSync(refusing, '#!/bin/sh\necho "bwrap: No permissions" >&2\nexit 1\n', { mode: 0o755 })
-  vi.stubEnv('PATH', `${programs}:${process.env.PATH}`)
-  vi.stubEnv('DOCKER_HOST', 'unix:///nowhere/engine.sock')
-  const { house } = await houseWithRegistry([])
-  const isolation = async () => {
-    const { stdout } = await runCli({ ...cliEnv(house), TMPDIR: ownFolder() }, ['doctor'])
-    return stdout.slice(stdout.indexOf('Isolation'), stdout.indexOf('Registry'))
-  }
-  expect(await isolation()).toMatch(
-    /^Isolation {2}- sandbox: .*bwrap: No permissions.* \(not needed\)\n {11}- containers: .*\/nowhere\/engine\.sock.* \(not needed\)\n$/,
-  )
-  await register(house, 'echo', [], { isolation: 'sandbox' })
-  await register(house, 'echo', [], { name: 'boxed', ...BOXED })
-  expect(await isolation()).toMatch(
-    /^Isolation {2}✕ sandbox: .* \(needed by echo\)\. \S.*\n {11}✕ containers: .* \(needed by boxed\)\. \S.*\n$/,
-  )
-})
+test.skipIf(process.platform === 'win32')(
+  'doctor says where servers can run, and a server that cannot have its walls is a problem with its remedy',
+  async () => {
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const programs = ownFolder()
+    const refusing = join(programs, 'bwrap')
+    writeFileSync(refusing, '#!/bin/sh\necho "bwrap: No permissions" >&2\nexit 1\n', { mode: 0o755 })
+    vi.stubEnv('PATH', `${programs}:${process.env.PATH}`)
+    vi.stubEnv('DOCKER_HOST', 'unix:///nowhere/engine.sock')
+    const { house } = await houseWithRegistry([])
+    const isolation = async () => {
+      const { stdout } = await runCli({ ...cliEnv(house), TMPDIR: ownFolder() }, ['doctor'])
+      return stdout.slice(stdout.indexOf('Isolation'), stdout.indexOf('Registry'))
+    }
+    expect(await isolation()).toMatch(
+      /^Isolation {2}- sandbox: .*bwrap: No permissions.* \(not needed\)\n {11}- containers: .*\/nowhere\/engine\.sock.* \(not needed\)\n$/,
+    )
+    await register(house, 'echo', [], { isolation: 'sandbox' })
+    await register(house, 'echo', [], { name: 'boxed', ...BOXED })
+    expect(await isolation()).toMatch(
+      /^Isolation {2}✕ sandbox: .* \(needed by echo\)\. \S.*\n {11}✕ containers: .* \(needed by boxed\)\. \S.*\n$/,
+    )
+  },
+)
 const BOXED = { isolation: 'container', isolation_options: { image: 'tiny' } }
 
 test('doctor works without a service and says so, and a registry that does not answer is a problem', async () => {
@@ -147,7 +154,7 @@ test('doctor works without a service and says so, and a registry that does not a
   expect(readdirSync(TMPDIR)).toEqual([])
 })
 
-test.each([
+test.skipIf(process.platform === 'win32').each([
   ['agents', 'SIGINT', 130],
   ['agents', 'SIGTERM', 143],
   ['doctor', 'SIGINT', 130],

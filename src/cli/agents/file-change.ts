@@ -1,4 +1,5 @@
 import { homedir } from 'node:os'
+import { sep } from 'node:path'
 import { type Line, toned } from '../output/line.ts'
 
 /** One file of an agent that was changed, or would be. */
@@ -15,7 +16,7 @@ export interface FileChange {
 /** A path as people write it: `~/.cursor/mcp.json` */
 export function shortPath(path: string): string {
   const home = homedir()
-  return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
+  return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path
 }
 
 /** The file and the lines that leave and come. Secrets are masked by the service. */
