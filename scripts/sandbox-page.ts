@@ -26,9 +26,8 @@ which \`npm run verify:sandbox\` writes on Linux with bubblewrap and Chromium:
 1. Each package is [installed](packages.md) without install scripts, and a server is added from it.
 2. A [trial](running.md#isolation) runs it with \`isolation: sandbox\` and closed walls, and makes the calls below.
 3. As long as the trial suggests wider walls, they are tried, too.
-4. If files that the server makes in its folder without walls are not there afterwards, the folder is opened, too. A trial does
-   not see this: the home behind walls is empty and writable, so there is no error.
-5. The walls are stored, the server is started behind them, and its tools are compared with those that it has without walls.
+   A trial also lists the files that the server wrote into its empty home: they are in memory only, and there is no error.
+4. The walls are stored, the server is started behind them, and its tools are compared with those that it has without walls.
    So is the outcome of each call.
 
 \`~/projects/<server>\` is the folder that the server was told to work in. A call that ends with *no internet* went as far as
@@ -64,7 +63,8 @@ function evidence(checked: readonly Checked[]): string {
   const rows = checked.flatMap(({ server, refused }) =>
     refused.map(({ path, evidence: line }) => [server, path === null ? 'network' : code(path), code(line)]),
   )
-  const text = 'The line of the server that the trial took for a refusal, in the order of the trials.'
+  const text =
+    'The line of the server that the trial took for a refusal, or a file that it found in memory only, in the order of the trials.'
   return rows.length === 0
     ? ''
     : section('What was refused first', text, ['Server', 'What', 'Evidence'], rows)
@@ -74,8 +74,9 @@ function homes(checked: readonly Checked[]): string {
   const rows = checked
     .filter(({ home_files }) => home_files.length > 0)
     .map(({ server, home_files }) => [server, home_files.map(code).join('<br>')])
-  const text = `Without walls, these servers left files in the home. Behind walls they write them into an empty home in memory, so
-nothing is refused, and the files are lost when the server ends. To keep them, name their folder in \`write\`.`
+  const text = `These servers still write files into the empty home. It is in memory, so nothing is refused, and the files are lost when the
+server ends. A trial lists them, and suggests no folder for a file in the home itself, nor for caches and settings in its
+hidden folders. To keep them, name their folder in \`write\`.`
   return rows.length === 0 ? '' : section('What is lost at the end', text, ['Server', 'Files'], rows)
 }
 

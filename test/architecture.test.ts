@@ -119,6 +119,7 @@ const READERS: Readonly<Record<string, string>> = {
   'supervisor/platform/linux/linux-table.ts': '/proc',
   'supervisor/platform/linux/proc.ts': '/proc',
   'supervisor/platform/unix/adoption.ts': '/etc/passwd',
+  'supervisor/places/sandbox/lost-files.ts': 'opens folders, and reads no contents',
   'cli/compiled.ts': 'our program',
   'cli/completion/cache.ts': 'our cache',
   'cli/doctor/toolroom-findings.ts': '/proc',

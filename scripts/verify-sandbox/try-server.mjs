@@ -1,6 +1,6 @@
 // Finds the walls that one server needs with trials, keeps them, and runs it behind them.
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 const MAX_TRIALS = 6
 const MAX_TEXT = 160
@@ -9,7 +9,7 @@ const MAX_HOME_FILES = 5
 /**
  * `request` asks the REST API of a Toolroom whose home is `home`. `context` is what the functions of the server get.
  * The server is added from its installed package, and deleted at the end.
- * @returns what it needed, the calls, what was refused first, and what does not hold in `failures`
+ * @returns what it needed, the calls, what was refused first, files that are lost, and what does not hold in `failures`
  */
 export async function tryServer(request, home, server, context = {}) {
   const folder = join(home, 'projects', server.name)
@@ -30,15 +30,9 @@ export async function tryServer(request, home, server, context = {}) {
     return request('POST', `servers/${id}/trial`, { ...walls, calls })
   }
   try {
-    const before = new Set(filesIn(home))
     const free = await trial({ isolation: 'none' })
-    const own = `projects/${server.name}/`
-    const homeFiles = filesIn(home).filter((file) => !before.has(file) && !file.startsWith(own))
-    const made = filesIn(folder)
-    const isLost = () => filesIn(folder).length < made.length
-    const found = await widenUntilOpen(trial)
-    const { walls, refused, last } = isLost() ? await keepFiles(trial, found, folder, made) : found
-    const wasLost = isLost()
+    const { walls, refused, last } = await widenUntilOpen(trial)
+    const lost = last.lost_files.filter((file) => file.startsWith(`${shown(folder)}/`))
     const { write, read, network } = walls
     const isolation_options = { write, read, network }
     await request('PATCH', `servers/${id}`, { isolation: 'sandbox', isolation_options })
@@ -52,7 +46,7 @@ export async function tryServer(request, home, server, context = {}) {
       ...last.refused.map(({ evidence }) => `still refused: ${shown(evidence)}`),
       ...(place === 'sandbox' && status === 'running' ? [] : [`it is ${status} (${place}) after its start`]),
       ...(namesOf(items) === namesOf(free.tools) ? [] : ['its tools differ from those without walls']),
-      ...(wasLost ? ['the files that it makes are lost'] : []),
+      ...lost.map((file) => `${file} is lost at the end`),
       ...(stopped.status === 'stopped' ? [] : [`it is ${stopped.status} after its stop`]),
     ]
     const outcomes = calls.map(({ tool }, at) => outcomeOf(tool, last.calls[at], free.calls[at], shown))
@@ -68,7 +62,7 @@ export async function tryServer(request, home, server, context = {}) {
         path: path === null ? null : shown(path),
         evidence: shown(evidence).slice(0, MAX_TEXT),
       })),
-      home_files: homeFiles.slice(0, MAX_HOME_FILES).map((file) => `~/${file}`),
+      home_files: last.lost_files.slice(0, MAX_HOME_FILES),
       failures,
     }
   } finally {
@@ -88,18 +82,6 @@ async function widenUntilOpen(trial) {
     if (JSON.stringify(wider) === JSON.stringify(walls) || count === MAX_TRIALS)
       return { walls, refused, last }
     walls = wider
-  }
-}
-
-/** The home behind walls is empty and writable, so a server that makes folders there sees no error, and its files are lost. */
-async function keepFiles(trial, { walls, refused }, folder, made) {
-  const kept = { ...walls, write: [...walls.write, folder] }
-  const last = await trial({ isolation: 'sandbox', isolation_options: kept })
-  const evidence = `${made.at(-1)} was only in memory, and there was no error`
-  return {
-    walls: last.suggested_options,
-    refused: [...refused, { kind: 'write', path: folder, evidence }, ...last.refused],
-    last,
   }
 }
 
@@ -132,12 +114,3 @@ function furnish(folder, files = {}) {
     writeFileSync(join(folder, name), text)
   }
 }
-
-/** Without Toolroom's own. */
-function filesIn(home) {
-  return readdirSync(home, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(home, join(entry.parentPath ?? entry.path, entry.name)))
-    .filter((file) => !TOOLROOM.test(file))
-}
-const TOOLROOM = /^\.(?:local\/share|config)\/toolroom\//

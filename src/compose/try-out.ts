@@ -4,13 +4,15 @@ import { within } from '../kernel/within.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
 import type { CallTool, TryOut } from '../servers/actions/trial.ts'
 import { launch } from '../supervisor/launcher.ts'
+import type { Places } from '../supervisor/places/places.ts'
 import { StartFailure } from '../supervisor/process/start-child.ts'
 import { gracesWithin } from '../supervisor/process/stop-ladder.ts'
 import type { Launched } from '../supervisor/runner.ts'
 import type { StartSlots } from '../supervisor/start-slots.ts'
 import type { DiscoveredServer } from '../upstreams/catalogues.ts'
 
-interface Deps extends Pick<Parameters<typeof launch>[0], 'mark' | 'places' | 'clean'> {
+interface Deps extends Pick<Parameters<typeof launch>[0], 'mark' | 'clean'> {
+  readonly places: Pick<Places, 'start' | 'lostFiles'>
   readonly slots: StartSlots
 }
 
@@ -22,7 +24,7 @@ const NEVER = new AbortController().signal
 export function tryOutWith({ mark, slots, ...deps }: Deps): TryOut {
   const { clean } = deps
   let trials = 0
-  return async (definition, startMs, use) => {
+  return async (definition, startMs, watch) => {
     trials += 1
     let found: DiscoveredServer | undefined
     let client: StdioClient | undefined
@@ -39,13 +41,14 @@ export function tryOutWith({ mark, slots, ...deps }: Deps): TryOut {
       })
       return client
     }
+    const placed = { ...definition, serverId: null }
     const graces = () => gracesWithin(2)
     const release = await slots.acquire(NEVER)
     let launched: Launched | undefined
     try {
       launched = await launch({
         ...deps,
-        definition: { ...definition, serverId: null },
+        definition: placed,
         mark: own,
         graces,
         onLine: () => {},
@@ -57,7 +60,7 @@ export function tryOutWith({ mark, slots, ...deps }: Deps): TryOut {
         const running = client
         const call: CallTool = async (tool, args) =>
           (await running.call(tool, args, { timeoutMs: CALL_MS })).value
-        await use?.(call)
+        await watch?.use(call)
         return { ok: true, found, stderr_tail: launched.tail }
       }
       throw new StartFailure(client?.listError ?? NO_TOOLS, false)
@@ -65,6 +68,11 @@ export function tryOutWith({ mark, slots, ...deps }: Deps): TryOut {
       return { ok: false, error: await reasonOf(error, launched), stderr_tail: launched?.tail ?? [] }
     } finally {
       release?.()
+      if (watch && launched) {
+        // Without this list the trial is still worth its report, and the process must be ended.
+        const lost = await deps.places.lostFiles(launched.pid, placed).catch(() => undefined)
+        if (lost) watch.onLost(lost.paths, lost.count)
+      }
       await launched?.stop(() => {})
     }
   }

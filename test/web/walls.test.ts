@@ -14,7 +14,9 @@ const hasSandbox = PLACES.some(({ name, isThere }) => name === 'sandbox' && isTh
 describe.runIf(executablePath && hasSandbox)('with sandbox, the walls of a server in the dashboard', () => {
   const shared = sharedDashboard({
     env: { DOCKER_HOST: 'unix:///nonexistent/engine.sock' },
-    prepare: (home) => mkdirSync(join(home, 'notes')),
+    prepare: (home) => {
+      for (const name of ['notes', 'drafts']) mkdirSync(join(home, name))
+    },
   })
 
   test('a server is added in a sandbox, runs there, and its row and its page say so; the walls are edited in its definition', async () => {
@@ -63,7 +65,11 @@ describe.runIf(executablePath && hasSandbox)('with sandbox, the walls of a serve
   test('a trial shows what a server is refused, one click opens that door, and the walls that work are kept, or undone', async () => {
     const dashboard = await shared()
     const { home } = dashboard
-    await dashboard.add({ name: 'free', command: process.execPath, args: [SERVER, join(home, 'notes')] })
+    await dashboard.add({
+      name: 'free',
+      command: process.execPath,
+      args: [SERVER, join(home, 'notes'), home],
+    })
     await dashboard.start('free')
     const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/servers/free')
@@ -78,6 +84,20 @@ describe.runIf(executablePath && hasSandbox)('with sandbox, the walls of a serve
     await expect.poll(() => args.inputValue()).toBe('{"path":"","content":""}')
     const file = join(home, 'notes', 'tried.md')
     await args.fill(JSON.stringify({ path: file, content: 'tried' }))
+    const draft = join(home, 'drafts', 'a.md')
+    const more = [
+      ['create_directory', { path: join(home, 'drafts') }],
+      ['write_file', { path: draft, content: 'drafted' }],
+      ['write_file', { path: join(home, 'top.md'), content: 'lost' }],
+    ] as const
+    for (const [index, [tool, given]] of more.entries()) {
+      await dialog.getByRole('button', { name: 'Add a call' }).click()
+      await dialog.getByRole('combobox', { name: `Tool of call ${index + 2}` }).fill(tool)
+      await page.getByRole('option', { name: tool }).click()
+      await dialog
+        .getByRole('textbox', { name: `Arguments of call ${index + 2}, as JSON` })
+        .fill(JSON.stringify(given))
+    }
     expect(await dialog.getByRole('button', { name: 'Keep these walls' }).getAttribute('aria-disabled')).toBe(
       'true',
     )
@@ -86,21 +106,31 @@ describe.runIf(executablePath && hasSandbox)('with sandbox, the walls of a serve
     await report.getByText(/^It started in .+ and listed 14 tools$/).waitFor()
     await report.getByText('It may not change ~/notes').waitFor()
     await report.getByText("EROFS: read-only file system, open '~/notes/tried.md'").waitFor()
-    await report.getByText('Not seen: what 13 other tools do, which were not called.').waitFor()
-    expect(existsSync(file)).toBe(false)
+    await report.getByText('Not seen: what 12 other tools do, which were not called.').waitFor()
+    await report.getByText('What it writes in ~/drafts is lost').waitFor()
+    await report.getByText('~/drafts/a.md was written in memory only and is lost at the end').waitFor()
+    const lost = report.getByRole('region', { name: 'Written in memory only, and lost when it ended' })
+    expect(await lost.textContent()).toBe('~/drafts/a.md\n~/top.md')
+    await dialog.getByText('Tried: 1 thing was refused, 2 files were lost').waitFor()
+    expect([existsSync(file), existsSync(draft)]).toEqual([false, false])
     await expectAccessible(page, dialog)
+    await report.getByRole('button', { name: 'Let it change this' }).first().click()
+    await report.getByText('It may now change ~/notes').waitFor()
     await report.getByRole('button', { name: 'Let it change this' }).click()
     await dialog.getByText('The walls have changed since').waitFor()
     await dialog.getByRole('button', { name: 'Try again' }).click()
     await report.getByText('Nothing was refused in what was tried.').waitFor()
     expect(readFileSync(file, 'utf8')).toBe('tried')
+    expect(readFileSync(draft, 'utf8')).toBe('drafted')
+    await expect.poll(() => lost.textContent()).toBe('~/top.md')
+    await report.getByText('To keep such files, let it change their folder.').waitFor()
     expect((await dashboard.ask('GET', '/servers/free')).body).toMatchObject({ isolation: 'none' })
 
     await dialog.getByRole('button', { name: 'Keep these walls' }).click()
-    await page.getByText('Sandbox · writes ~/notes · no network', { exact: true }).waitFor()
+    await page.getByText('Sandbox · writes ~/notes, ~/drafts · no network', { exact: true }).waitFor()
     expect((await dashboard.ask('GET', '/servers/free')).body).toMatchObject({
       isolation: 'sandbox',
-      isolation_options: { write: ['~/notes'], read: [], network: 'none' },
+      isolation_options: { write: ['~/notes', '~/drafts'], read: [], network: 'none' },
     })
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('free has its former walls again').waitFor()

@@ -40,6 +40,7 @@ export function trialLines(tried: Tried, width: number | undefined): Line[] {
     ...report.calls.flatMap(({ tool, ok, text }) => signed(ok, `${tool}: ${firstLine(text)}`)),
     ...missed,
     ...refusedLines(report, signed, width),
+    ...lostLines(report, width),
     ...endLines(tried, width),
   ]
 }
@@ -53,15 +54,32 @@ function refusedLines(
 ): Line[] {
   if (isolation === 'none') return []
   const unseen = 'What it did not try was not seen: it may need more than this.'
-  if (refused.length === 0)
+  const errors = refused.filter(({ seen_in }) => seen_in === 'errors')
+  if (errors.length === 0)
     return ok ? hanging('', `The walls refused nothing that it tried. ${unseen}`, width) : []
   return [
     'According to its own errors, the walls refused it:',
-    ...refused.flatMap(({ kind, path, evidence }) => [
+    ...errors.flatMap(({ kind, path, evidence }) => [
       ...signed(false, kind === 'network' ? 'the network' : `to ${VERBS[kind]} ${shortPath(path ?? '')}`),
       ...hanging('    ', evidence, width),
     ]),
     ...hanging('', unseen, width),
+  ]
+}
+
+const SHOWN_FILES = 5
+
+/** What it wrote without an error, and does not find again. */
+function lostLines({ lost_files, lost_file_count, refused }: Report, width: number | undefined): Line[] {
+  if (lost_files.length === 0) return []
+  const shown = lost_files.slice(0, SHOWN_FILES)
+  const more = lost_file_count - shown.length
+  const isSuggested = refused.some(({ seen_in }) => seen_in === 'lost_files')
+  return [
+    ...hanging('', 'It wrote files in memory only. They are lost when it ends:', width),
+    ...shown.flatMap((path) => hanging('    ', path, width)),
+    ...(more > 0 ? [`    and ${counted(more, 'other file')}`] : []),
+    ...(isSuggested ? [] : hanging('', 'To keep such files, name their folder with --write.', width)),
   ]
 }
 

@@ -72,6 +72,7 @@ function answerOf(tried: Tried, { terminal }: Context): Answer {
       ['start', server.id, report.ok ? 'ok' : 'failed', report.error?.message],
       ...report.calls.map(({ tool, ok, text }) => ['call', tool, ok ? 'ok' : 'failed', text]),
       ...report.refused.map(({ kind, path, evidence }) => ['refused', kind, path, evidence]),
+      ...report.lost_files.map((path) => ['lost', path]),
     ],
     exit: problem?.exit,
     next: kept && `next: toolroom ${kept.status === 'running' ? 'info' : 'start'} ${server.id}`,

@@ -78,6 +78,7 @@ export type TrialReport = Static<typeof TrialReport>
 component({ TrialReport }, 'The tools of the definition, or why it did not start')
 
 const MAX_CALLS = 10
+export const MAX_LOST_FILES = 50
 
 export const WallsTrialInput = Type.Object(
   {
@@ -119,13 +120,25 @@ export const WallsTrialReport = Type.Object({
     Type.Object({
       kind: Type.Enum(['read', 'write', 'network']),
       path: orNull(Type.String({ description: 'Null for the network', examples: ['/home/anna/notes'] })),
-      evidence: Type.String({ description: 'The line that says so' }),
+      evidence: Type.String({ description: 'The line that says so, or one of the lost files' }),
+      seen_in: Type.Enum(['errors', 'lost_files'], {
+        description:
+          '`errors`: the walls refused it, according to its own errors. `lost_files`: it wrote there, but in memory only',
+      }),
     }),
     {
       description:
-        'What the walls kept from it, according to its own errors. What it did not try is not seen, which does not mean that it is not needed',
+        'What the walls kept from it. What it did not try is not seen, which does not mean that it is not needed',
     },
   ),
+  lost_files: Type.Array(Type.String({ examples: ['~/projects/site/index.html'] }), {
+    maxItems: MAX_LOST_FILES,
+    description:
+      'Files that it wrote into its empty home. They are in memory only, and are lost when it ends. Those outside of hidden folders of the home come first. In a sandbox on Linux; empty elsewhere. Control characters in names are shown as `?`',
+  }),
+  lost_file_count: Type.Integer({
+    description: 'How many such files were found. The search ends after 10000 names or 1.5 s',
+  }),
   suggested_options: isolationView.isolation_options,
 })
 export type WallsTrialReport = Static<typeof WallsTrialReport>

@@ -19,7 +19,7 @@ test.each([
   ['open /usr/lib/x: read-only file system', '/usr/lib'],
   ['mkdir: cannot create directory ‘/usr/lib/no/such/folder’: Read-only file system', '/usr/lib'],
 ])('%s is a write that was refused, and its door is the nearest folder that exists', (line, path) => {
-  expect(refused(line)).toEqual([{ kind: 'write', path, evidence: line }])
+  expect(refused(line)).toEqual([{ kind: 'write', path, evidence: line, seen_in: 'errors' }])
 })
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
   "fatal: unable to access 'https://example.com/a.git/': Could not resolve host: example.com",
   'dial tcp: lookup example.com: no such host',
 ])('%s is a refusal of the network, unless the network is open', (line) => {
-  expect(refused(line)).toEqual([{ kind: 'network', path: null, evidence: line }])
+  expect(refused(line)).toEqual([{ kind: 'network', path: null, evidence: line, seen_in: 'errors' }])
   expect(refused(line, { ...CLOSED, network: 'full' })).toEqual([])
 })
 
@@ -55,7 +55,7 @@ test.each([
   const own = ownFolder()
   mkdirSync(join(own, 'notes'))
   const line = say(join(own, 'notes'))
-  const found = [{ kind: 'read', path: join(own, 'notes'), evidence: line.trim() }]
+  const found = [{ kind: 'read', path: join(own, 'notes'), evidence: line.trim(), seen_in: 'errors' }]
   expect(refused(line, CLOSED, { home: own })).toEqual(found)
   expect(refused(line, { ...CLOSED, read: ['~/notes'] }, { home: own })).toEqual([])
   expect(refused(say(join(own, 'nothing')), { ...CLOSED, write: ['~/notes'] }, { home: own })).toEqual([])
@@ -125,7 +125,7 @@ test('each refusal is reported once, and opens one door', () => {
     network: 'full',
   })
   expect(widened(options, [], outside)).toEqual(options)
-  const inHome = { kind: 'write', path: '/home/anna/notes', evidence: '' } as const
+  const inHome = { kind: 'write', path: '/home/anna/notes', evidence: '', seen_in: 'errors' } as const
   const readable = { ...CLOSED, read: ['~/notes'] }
   expect(widened(readable, [inHome], outside)).toMatchObject({ write: ['~/notes'], read: [] })
 })
@@ -149,7 +149,7 @@ test.each([
 ])('no door is suggested to %s: everything, the home, the system, keys, or the files of Toolroom', (path) => {
   const own = { ...outside, own: ['/srv/toolroom'] }
   for (const kind of ['read', 'write'] as const)
-    expect(widened(CLOSED, [{ kind, path, evidence: '' }], own)).toEqual(CLOSED)
+    expect(widened(CLOSED, [{ kind, path, evidence: '', seen_in: 'errors' }], own)).toEqual(CLOSED)
 })
 
 test('a server that writes beside its own program is refused that, and no door is suggested', () => {

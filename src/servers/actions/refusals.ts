@@ -13,12 +13,14 @@ import {
   programsIn,
 } from './refusal-forms.ts'
 
-/** Something that the walls of a server kept from it, as its own errors say. */
+/** Something that the walls of a server kept from it. */
 export interface Refusal {
   readonly kind: 'read' | 'write' | 'network'
   /** What it would have to reach; null for the network. */
   readonly path: string | null
   readonly evidence: string
+  /** In what it printed and answered, or among the files that it wrote in memory only. */
+  readonly seen_in: 'errors' | 'lost_files'
 }
 
 /** What is outside of the walls. */
@@ -34,8 +36,8 @@ export interface Outside {
 
 const MAX_LINES = 2000
 const MAX_LINE = 4000
-const MAX_EVIDENCE = 300
-const MAX_REFUSALS = 50
+export const MAX_EVIDENCE = 300
+export const MAX_REFUSALS = 50
 
 /**
  * The refusals in what a server has printed and answered. What is missing or forbidden outside of these walls too is no
@@ -46,7 +48,7 @@ export function refusalsIn(texts: readonly string[], walls: IsolationOptions, ou
   const add = (kind: Refusal['kind'], path: string | null, line: string) => {
     const key = `${kind} ${path}`
     if (!found.has(key) && found.size < MAX_REFUSALS)
-      found.set(key, { kind, path, evidence: line.trim().slice(0, MAX_EVIDENCE) })
+      found.set(key, { kind, path, evidence: line.trim().slice(0, MAX_EVIDENCE), seen_in: 'errors' })
   }
   const network: string[] = []
   const judged = new Set<string>()
@@ -103,7 +105,7 @@ function absolute(said: string, home: string): string {
 }
 
 /** A new file needs its folder; the nearest one that exists, because a door must lead to something. */
-function existingFolder(path: string): string {
+export function existingFolder(path: string): string {
   let folder = path
   while (folder !== '/' && !isFolder(folder)) folder = dirname(folder)
   return folder
@@ -144,7 +146,7 @@ const KEPT_CLOSED = [
 ]
 
 /** Never everything, the whole home, a whole folder of the system, keys, or Toolroom's own files. */
-const isDoor = (path: string, { home, own }: Outside): boolean =>
+export const isDoor = (path: string, { home, own }: Outside): boolean =>
   dirname(path) !== '/' &&
   path !== '/' &&
   !isInside(home, path) &&
@@ -172,7 +174,7 @@ export function widened(
   return { ...options, write, read, network }
 }
 
-const isInside = (path: string, folder: string): boolean =>
+export const isInside = (path: string, folder: string): boolean =>
   path === folder || folder === '/' || path.startsWith(`${folder}/`)
 
 const isFolder = (path: string): boolean => statOf(path)?.isDirectory() === true

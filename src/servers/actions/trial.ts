@@ -15,12 +15,19 @@ export type Startable = Pick<Plan, 'cwd' | 'walls'> & Omit<Extract<Launch, { ok:
 /** Resolves to the result as the server sent it. Rejects with a CallFailure. */
 export type CallTool = (tool: string, args: unknown) => Promise<unknown>
 
+/** For a trial that does more than list the tools. */
+export interface Watch {
+  /** Called while it runs. */
+  readonly use: (call: CallTool) => Promise<void>
+  /** Called before it is ended, even if it did not start well: absolute paths of files that are in memory only. */
+  readonly onLost: (paths: readonly string[], count: number) => void
+}
+
 /** Starts it once, lists its tools, and ends it with everything it started. */
 export type TryOut = (
   definition: Startable,
   startMs: number,
-  /** Called while it runs. */
-  use?: (call: CallTool) => Promise<void>,
+  watch?: Watch,
 ) => Promise<
   | { readonly ok: true; readonly found: DiscoveredServer; readonly stderr_tail: readonly string[] }
   | { readonly ok: false; readonly error: LastError; readonly stderr_tail: readonly string[] }
@@ -47,7 +54,7 @@ const FORGET_AFTER_MS = 5000
 /** Starts definitions without adding them. Their secrets are masked meanwhile, and nothing is stored or logged. */
 export function createTrials({ tryOut, programOf, references, secrets, catalogues, now }: Deps) {
   let trials = 0
-  return async (tried: Tried, use?: (call: CallTool) => Promise<void>): Promise<TrialReport> => {
+  return async (tried: Tried, watch?: Watch): Promise<TrialReport> => {
     const startedAt = performance.now()
     references.check(tried)
     trials += 1
@@ -61,7 +68,7 @@ export function createTrials({ tryOut, programOf, references, secrets, catalogue
       const program = programFor(resolved.definition, programOf)
       if (!program.ok) return failed(program.error, [], 0)
       const { ok: _, ...startable } = program
-      const outcome = await tryOut({ ...startable, env, cwd, walls }, tried.timeouts.start_s * 1000, use)
+      const outcome = await tryOut({ ...startable, env, cwd, walls }, tried.timeouts.start_s * 1000, watch)
       const ms = Math.round(performance.now() - startedAt)
       if (!outcome.ok) return failed(outcome.error, outcome.stderr_tail, ms)
       const found = catalogues.cleaned(owner, outcome.found)

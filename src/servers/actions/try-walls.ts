@@ -3,11 +3,12 @@ import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
 import { checkIsolation, isolationOver, shownOptions } from '../isolation.ts'
 import type { Server } from '../servers.schema.ts'
 import type { TrialReport, WallsTrialInput, WallsTrialReport } from './actions.schema.ts'
+import { lostFilesShown, refusalsOfLost } from './lost-files.ts'
 import { refusalsIn, widened } from './refusals.ts'
-import type { CallTool, Tried } from './trial.ts'
+import type { Tried, Watch } from './trial.ts'
 
 interface Deps {
-  readonly tryOut: (tried: Tried, use: (call: CallTool) => Promise<void>) => Promise<TrialReport>
+  readonly tryOut: (tried: Tried, watch: Watch) => Promise<TrialReport>
   readonly secrets: Pick<KnownSecrets, 'redact'>
   /** Toolroom's own folders. */
   readonly own: readonly string[]
@@ -26,20 +27,40 @@ export async function tryWalls(
   checkIsolation({ ...server, isolation, isolation_options })
   const calls: WallsTrialReport['calls'] = []
   const texts: string[] = []
-  const report = await tryOut({ ...server, isolation, isolation_options }, async (call) => {
-    for (const { tool, arguments: args = {} } of wanted) {
-      const { ok, text } = await outcomeOf(call(tool, args))
-      const shown = secrets.redact(text)
-      texts.push(shown)
-      calls.push({ tool, ok, text: shown.slice(0, MAX_TEXT) })
-    }
-  })
+  let lost: Parameters<Watch['onLost']> = [[], 0]
+  const report = await tryOut(
+    { ...server, isolation, isolation_options },
+    {
+      use: async (call) => {
+        for (const { tool, arguments: args = {} } of wanted) {
+          const { ok, text } = await outcomeOf(call(tool, args))
+          const shown = secrets.redact(text)
+          texts.push(shown)
+          calls.push({ tool, ok, text: shown.slice(0, MAX_TEXT) })
+        }
+      },
+      onLost: (...found) => {
+        lost = found
+      },
+    },
+  )
+  const [paths, lost_file_count] = lost
   const said = [...texts, ...report.stderr_tail, report.error?.message ?? '']
   const searchPath = server.env.PATH ?? process.env.PATH ?? ''
   const outside = { home: homedir(), own, cwd: server.cwd, searchPath }
-  const refused = isolation === 'none' ? [] : refusalsIn(said, isolation_options, outside)
+  const clean = (text: string) => secrets.redact(text)
+  const errors = isolation === 'none' ? [] : refusalsIn(said, isolation_options, outside)
+  const refused = [...errors, ...refusalsOfLost(paths, errors, outside, clean)]
   const suggested_options = shownOptions(widened(isolation_options, refused, outside))
-  return { ...report, isolation, calls, refused: refused.map((each) => ({ ...each })), suggested_options }
+  return {
+    ...report,
+    isolation,
+    calls,
+    refused: refused.map((each) => ({ ...each })),
+    lost_files: lostFilesShown(paths, outside, clean),
+    lost_file_count,
+    suggested_options,
+  }
 }
 
 async function outcomeOf(result: Promise<unknown>): Promise<{ readonly ok: boolean; readonly text: string }> {

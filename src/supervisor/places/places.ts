@@ -7,6 +7,7 @@ import { type Definition, type Starting, startChild } from '../process/start-chi
 import type { Ability } from './ability.ts'
 import type { Containers } from './container/containers.ts'
 import type { Image, Pulling } from './container/images.ts'
+import type { LostFiles } from './sandbox/lost-files.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import type { ServerProcess } from './server-process.ts'
 
@@ -63,6 +64,12 @@ export class Places {
           options: isolation_options,
         })
     }
+  }
+
+  /** What a running server in a sandbox has made in memory only. Undefined in other places. */
+  async lostFiles(pid: number | null, { walls, env }: Placed): Promise<LostFiles | undefined> {
+    if (walls.isolation !== 'sandbox' || pid === null) return undefined
+    return (await this.#openSandbox()).lostFiles(pid, env)
   }
 
   /** What this computer can do. Loads the code of all places. */

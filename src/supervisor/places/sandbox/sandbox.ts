@@ -6,6 +6,7 @@ import type { Launch } from '../../platform/platform.ts'
 import type { Confine } from '../../process/start-child.ts'
 import { type Ability, able, notStarted, type Obstacle, unable } from '../ability.ts'
 import { bubblewrapArgs, trialArgs } from './bubblewrap.ts'
+import { type LostFiles, lostFiles, NO_LOST_FILES } from './lost-files.ts'
 import { bubblewrapMissing, namespacesRefused, notOnThisSystem, seatbeltRefused } from './remedy.ts'
 import { seatbeltArgs, seatbeltTrialArgs } from './seatbelt.ts'
 import { type Confined, missingPath, mountsOf, type Walls } from './walls.ts'
@@ -47,8 +48,7 @@ export class Sandbox {
   /** How to start a program behind walls, or why it cannot be: then nothing may be started. */
   async confine(launch: Launch & { readonly cwd: string }, walls: Walls): ReturnType<Confine> {
     const { system = process.platform, home, hidden } = this.#deps
-    const { HOME = home } = process.env
-    const confined: Confined = { ...launch, env: { HOME, ...launch.env } }
+    const confined: Confined = { ...launch, env: { HOME: this.#homeOf(launch.env), ...launch.env } }
     const missing = missingPath(walls, home)
     if (missing !== undefined) return { ok: false, error: pathNotFound(missing) }
     const tool = await this.#tool(system)
@@ -60,6 +60,16 @@ export class Sandbox {
     const mounts = mountsOf(confined, walls, { home, hidden, system: SYSTEM_FOLDERS })
     const args = bubblewrapArgs(confined, mounts, walls)
     return { ok: true, launch: { ...launch, path: tool.path, args, isHolder: true } }
+  }
+
+  /** What a server with this environment has made in its empty home. `holder` is the process that was started for it. */
+  async lostFiles(holder: number, env: Readonly<Record<string, string>>): Promise<LostFiles> {
+    const { system = process.platform, home } = this.#deps
+    return system === 'linux' ? lostFiles(holder, [home, this.#homeOf(env)]) : NO_LOST_FILES
+  }
+
+  #homeOf({ HOME = process.env.HOME ?? this.#deps.home }: Readonly<Record<string, string>>): string {
+    return HOME
   }
 
   /** What makes the walls here, and whether it does. */

@@ -54,6 +54,7 @@ export function Report({ report, options, onChange }: Props) {
         </div>
       ))}
       <Refusals report={report} options={options} onChange={onChange} />
+      <Lost report={report} />
       {ok && <Unseen report={report} />}
     </section>
   )
@@ -62,10 +63,14 @@ export function Report({ report, options, onChange }: Props) {
 /** A door that is not suggested, such as one to keys, has to be written into the form. */
 function Refusals({ report: { refused, suggested_options }, options, onChange }: Props) {
   const short = useShort()
-  if (refused.length === 0) return <p className="muted">{t('nothing')}</p>
+  const nothing = !refused.some(({ seen_in }) => seen_in === 'errors') && (
+    <p className="muted">{t('nothing')}</p>
+  )
+  if (refused.length === 0) return nothing
   const doors = refused.map(({ path, ...rest }): Refusal => ({ ...rest, path: path && short(path) }))
   return (
     <div className={css.refused}>
+      {nothing}
       <div className={css.head}>
         <b className="strong">{t('refused')}</b>
         {doors.length > 1 &&
@@ -100,9 +105,29 @@ function Refusals({ report: { refused, suggested_options }, options, onChange }:
   )
 }
 
-function sentenceOf({ kind, path }: Refusal, open: boolean): string {
+function sentenceOf({ kind, path, seen_in }: Refusal, open: boolean): string {
+  if (seen_in === 'lost_files' && !open) return t('lostShut', { path: path ?? '' })
   if (kind === 'network') return open ? t('networkOpen') : t('network')
   return t(`${kind}${open ? 'Open' : 'Shut'}`, { path: path ?? '' })
+}
+
+const SHOWN_FILES = 5
+
+/** What it wrote without an error, and does not find again. */
+function Lost({ report: { lost_files, lost_file_count, refused } }: Pick<Props, 'report'>) {
+  if (lost_files.length === 0) return null
+  const shown = lost_files.slice(0, SHOWN_FILES)
+  const count = lost_file_count - shown.length
+  const lines = count > 0 ? [...shown, t('lostMore', { count })] : shown
+  return (
+    <div className={css.refused}>
+      <b className="strong">{t('lost')}</b>
+      <Verbatim label={t('lost')} text={lines.join('\n')} />
+      {!refused.some(({ seen_in }) => seen_in === 'lost_files') && (
+        <p className="muted sm">{t('lostKeep')}</p>
+      )}
+    </div>
+  )
 }
 
 /** What did not happen says nothing about what is needed. */

@@ -120,8 +120,11 @@ export function TrialDialog({ server, walls: first, onClose }: Props) {
   )
 }
 
-const summaryOf = ({ ok, refused }: WallsReport): string =>
-  ok || refused.length > 0 ? t('tried', { count: refused.length }) : t('notStarted')
+function summaryOf({ ok, refused, lost_file_count: lost }: WallsReport): string {
+  if (!ok && refused.length === 0) return t('notStarted')
+  const tried = t('tried', { count: refused.filter(({ seen_in }) => seen_in === 'errors').length })
+  return lost === 0 ? tried : t('triedLost', { tried, count: lost })
+}
 
 const wallsOf = (walls: Walls | undefined) => walls && [walls.isolation, walls.isolation_options]
 

@@ -1,0 +1,152 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { bundled } from '../../../../test/support/bundled.ts'
+import { ownFolder } from '../../../../test/support/folder.ts'
+import { atEnd } from '../../../../test/support/lifetime.ts'
+import { onPath } from '../../../../test/support/on-path.ts'
+import { trialArgs } from './bubblewrap.ts'
+import { type LostFiles, lostFiles } from './lost-files.ts'
+import { Sandbox } from './sandbox.ts'
+
+const bwrap = onPath('bwrap')
+const isUsable = bwrap !== undefined && spawnSync(bwrap, trialArgs(bwrap)).status === 0
+const isRoot = process.getuid?.() === 0
+const ORDINARY = 12345
+
+/** With `open` and `file` to write, and `readable` to read. */
+function userHome(owner = process.getuid?.() ?? 0): string {
+  const home = ownFolder()
+  for (const name of ['open', 'readable']) mkdirSync(join(home, name))
+  writeFileSync(join(home, 'readable/outside'), '')
+  writeFileSync(join(home, 'file'), '')
+  for (const name of ['', 'open', 'readable', 'file']) {
+    chmodSync(join(home, name), 0o755)
+    if (isRoot) chownSync(join(home, name), owner, owner)
+  }
+  return home
+}
+
+/** How to run a script behind walls. It prints a line when it is done, and stays. */
+async function confined(home: string, script: string) {
+  const sandbox = new Sandbox({
+    system: 'linux',
+    home,
+    hidden: [],
+    find: async (program) => onPath(program),
+  })
+  const args = [
+    '-e',
+    `const fs = require('node:fs')\n${script}\nconsole.log('done'); setInterval(() => {}, 1000)`,
+  ]
+  const env = { HOME: home, PATH: process.env.PATH ?? '' }
+  const walls = { write: ['~/open', '~/file'], read: ['~/readable'], network: 'none' } as const
+  const made = await sandbox.confine({ path: process.execPath, args, cwd: home, env, mark: 'A=1' }, walls)
+  if (!made.ok) throw new Error(made.error.message)
+  return { path: made.launch.path, args: made.launch.args, env }
+}
+
+async function lostBy(home: string, script: string): Promise<LostFiles> {
+  const { path, args, env } = await confined(home, script)
+  const child = spawn(path, args, { cwd: home, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  atEnd(() => void child.kill('SIGKILL'))
+  await new Promise((resolve) => child.stdout.once('data', resolve))
+  return lostFiles(child.pid ?? 0, [home, home])
+}
+
+const WRITES = `
+fs.mkdirSync('projects/site', { recursive: true })
+fs.mkdirSync('.cache')
+for (const file of ['a', 'projects/site/b', '.cache/c', 'open/kept', '/tmp/d']) fs.writeFileSync(file, 'x')
+fs.writeFileSync('file', 'kept')
+fs.symlinkSync('/etc/passwd', 'link')
+fs.symlinkSync('/etc', 'linked-folder')
+`
+const LOST = ['a', 'projects/site/b', '.cache/c']
+
+describe.skipIf(!isUsable)('with bubblewrap', () => {
+  test('files in the empty home are found, without those in open folders, in /tmp and behind links', async () => {
+    const home = userHome()
+    const found = await lostBy(home, WRITES)
+    expect(found).toEqual({ paths: LOST.map((name) => join(home, name)), count: 3 })
+  })
+
+  test('an ordinary user finds the files of a sandbox of the same user', async () => {
+    const home = userHome(ORDINARY)
+    const source = fileURLToPath(new URL('lost-files.ts', import.meta.url))
+    const main = await bundled(`import { spawn } from 'node:child_process'
+      import { lostFiles } from ${JSON.stringify(source)}
+      const { path, args, env } = JSON.parse(process.argv[2] ?? '')
+      const child = spawn(path, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+      child.stdout.once('data', async () => {
+        console.log(JSON.stringify(await lostFiles(child.pid ?? 0, [${JSON.stringify(home)}])))
+        child.kill('SIGKILL')
+      })`)
+    chmodSync(dirname(main), 0o755)
+    chmodSync(main, 0o644)
+    const child = spawn(process.execPath, [main, JSON.stringify(await confined(home, WRITES))], {
+      cwd: home,
+      env: { HOME: home, PATH: process.env.PATH },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      ...(isRoot && { uid: ORDINARY, gid: ORDINARY }),
+    })
+    atEnd(() => void child.kill('SIGKILL'))
+    let text = ''
+    for await (const data of child.stdout) text += String(data)
+    expect(JSON.parse(text)).toEqual({ paths: LOST.map((name) => join(home, name)), count: 3 })
+  })
+
+  test('of 20,000 files 1,000 are named, at most 10,000 entries are read, and timers run meanwhile', async () => {
+    const home = userHome()
+    let latest = performance.now()
+    let longest = 0
+    const beat = setInterval(() => {
+      longest = Math.max(longest, performance.now() - latest)
+      latest = performance.now()
+    }, 5)
+    const startedAt = performance.now()
+    atEnd(() => clearInterval(beat))
+    const search = lostBy(
+      home,
+      `for (const name of ['full', '.full']) {
+        fs.mkdirSync(name)
+        for (let at = 0; at < 10_000; at += 1) fs.writeFileSync(name + '/' + at, '')
+      }
+      `,
+    )
+    const { paths, count } = await search
+    const ms = performance.now() - startedAt
+    expect(paths).toHaveLength(1000)
+    expect(count).toBeLessThanOrEqual(10_000)
+    expect(count).toBeGreaterThanOrEqual(1000)
+    expect({ ms, longest }).toSatisfy(() => longest < 1000 && ms < 60_000)
+  })
+
+  test('in a deep tree with strange names, the files near the home are found and the others are left out', async () => {
+    const home = userHome()
+    const names = ['line\nbreak', 'esc\u001b[2J', '~', ' ', 'a'.repeat(255)]
+    const { paths, count } = await lostBy(
+      home,
+      `fs.mkdirSync('strange')
+      for (const name of ${JSON.stringify(names)}) fs.writeFileSync('strange/' + name, '')
+      process.chdir('strange')
+      for (let depth = 0; depth < 500; depth += 1) {
+        fs.mkdirSync('d'); process.chdir('d'); fs.writeFileSync('f', '')
+      }`,
+    )
+    for (const name of names) expect(paths).toContain(join(home, 'strange', name))
+    expect(paths).toContain(join(home, 'strange/d/d/f'))
+    expect(count).toBe(paths.length)
+    expect(count).toBeLessThan(40)
+  })
+
+  test('a process that is no sandbox has no lost files, although its home is that of the user', async () => {
+    const home = userHome()
+    expect(await lostFiles(process.pid, [home])).toEqual({ paths: [], count: 0 })
+    const child = spawn('sh', ['-c', 'sleep 60 & wait'])
+    atEnd(() => void child.kill('SIGKILL'))
+    expect(await lostFiles(child.pid ?? 0, [home])).toEqual({ paths: [], count: 0 })
+  })
+})
