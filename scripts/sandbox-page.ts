@@ -76,7 +76,7 @@ function homes(checked: readonly Checked[]): string {
     .map(({ server, home_files }) => [server, home_files.map(code).join('<br>')])
   const text = `These servers still write files into the empty home. It is in memory, so nothing is refused, and the files are lost when the
 server ends. A trial lists them, and suggests no folder for a file in the home itself, nor for caches and settings in its
-hidden folders. To keep them, name their folder in \`write\`.`
+hidden folders. To keep them, name their folder in \`write\`. At most 5 files of each server are shown.`
   return rows.length === 0 ? '' : section('What is lost at the end', text, ['Server', 'Files'], rows)
 }
 
