@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { CARE } from '../../src/cli/table/care.ts'
 import { checkCommands, cliEnv, runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
+import { PRIVATE_FILE } from '../support/home-env.ts'
 import { AUTHORISED, openHouse } from '../support/house.ts'
 import { leaveBehind } from '../support/orphan.ts'
 import { post, register } from '../support/running.ts'
@@ -68,7 +69,7 @@ test('a secret is read from stdin and never shown, and an export with it can be 
   expect(existsSync(file)).toBe(false)
   const written = await cli(['export', file, '--include-secrets'], 'a long passphrase')
   expect(written.stdout).toMatch(/^Wrote .*: 1 server, .*, secrets, encrypted\n$/)
-  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(statSync(file).mode & 0o777).toBe(PRIVATE_FILE)
   expect(readFileSync(file, 'utf8')).not.toContain('a-secret-value')
 
   await house.inject({ method: 'DELETE', url: '/api/servers/echo', headers: AUTHORISED })

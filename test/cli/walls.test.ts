@@ -112,28 +112,31 @@ describe.skipIf(!hasSandbox)('with bubblewrap', () => {
   })
 })
 
-test('where the system refuses a sandbox, why and trial say so with what helps, and the server does not run', async () => {
-  onTestFinished(() => void vi.unstubAllEnvs())
-  const programs = ownFolder()
-  const bwrap = '#!/bin/sh\necho "bwrap: No permissions to create a new namespace" >&2\nexit 1\n'
-  writeFileSync(join(programs, 'bwrap'), bwrap, { mode: 0o755 })
-  vi.stubEnv('PATH', `${programs}:${process.env.PATH}`)
-  const { house, cli } = await opened()
-  await register(house, 'echo', [], { isolation: 'sandbox' })
-  await post(house, '/api/servers/echo/start')
-  const why = await cli('why', 'echo')
-  expect(why.code).toBe(1)
-  expect(why.stdout).toMatch(/^✕ echo: .*the system refused a sandbox \(bwrap: No permissions/)
-  expect(why.stdout).toMatch(/^ {2}Runs: +in a sandbox: no network$/m)
-  expect(why.stdout).toMatch(/^ {2}Try: +\S/m)
-  expect(why.stdout).toMatch(/^ {19}Or let it run without walls: toolroom edit echo --isolation none$/m)
-  expect(why.stdout).not.toContain('toolroom trial')
-  const tried = await cli('trial', 'echo', '--apply')
-  expect(tried.code).toBe(1)
-  expect(tried.stdout).toMatch(/^✕ echo did not start in a sandbox: the system refused a sandbox/)
-  expect(tried.stdout).toMatch(/\nOr let it run without walls: .*\nNothing was changed\.\n$/)
-  expect(await get(house, 'echo')).toMatchObject({ isolation: 'sandbox', pid: null })
-})
+test.skipIf(process.platform === 'win32')(
+  'where the system refuses a sandbox, why and trial say so with what helps, and the server does not run',
+  async () => {
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const programs = ownFolder()
+    const bwrap = '#!/bin/sh\necho "bwrap: No permissions to create a new namespace" >&2\nexit 1\n'
+    writeFileSync(join(programs, 'bwrap'), bwrap, { mode: 0o755 })
+    vi.stubEnv('PATH', `${programs}:${process.env.PATH}`)
+    const { house, cli } = await opened()
+    await register(house, 'echo', [], { isolation: 'sandbox' })
+    await post(house, '/api/servers/echo/start')
+    const why = await cli('why', 'echo')
+    expect(why.code).toBe(1)
+    expect(why.stdout).toMatch(/^✕ echo: .*the system refused a sandbox \(bwrap: No permissions/)
+    expect(why.stdout).toMatch(/^ {2}Runs: +in a sandbox: no network$/m)
+    expect(why.stdout).toMatch(/^ {2}Try: +\S/m)
+    expect(why.stdout).toMatch(/^ {19}Or let it run without walls: toolroom edit echo --isolation none$/m)
+    expect(why.stdout).not.toContain('toolroom trial')
+    const tried = await cli('trial', 'echo', '--apply')
+    expect(tried.code).toBe(1)
+    expect(tried.stdout).toMatch(/^✕ echo did not start in a sandbox: the system refused a sandbox/)
+    expect(tried.stdout).toMatch(/\nOr let it run without walls: .*\nNothing was changed\.\n$/)
+    expect(await get(house, 'echo')).toMatchObject({ isolation: 'sandbox', pid: null })
+  },
+)
 
 test('without a container engine, why says how to start one', async () => {
   onTestFinished(() => void vi.unstubAllEnvs())
@@ -151,45 +154,48 @@ test('without a container engine, why says how to start one', async () => {
   })
 })
 
-test('flags for walls that cannot be are refused with their name, and nothing is changed', async () => {
-  const { house, cli } = await opened()
-  await register(house, 'echo')
-  await post(house, '/api/http-servers', { name: 'Remote docs', url: 'http://127.0.0.1:9/mcp' })
-  const refused = async (code: number, stderr: string, ...argv: string[]) =>
-    expect(await cli(...argv), argv.join(' ')).toMatchObject({
-      code,
-      stderr: expect.stringContaining(stderr),
-    })
-  await refused(
-    2,
-    "--isolation must be none, sandbox, or container, not 'walls'",
-    'edit',
-    'echo',
-    '--isolation=walls',
-  )
-  await refused(2, '--isolation is for local servers', 'edit', 'remote', '--isolation=sandbox')
-  await refused(2, '--write is for local servers', 'add', 'http://127.0.0.1:9/sse', '--write=/srv')
-  await refused(2, "--memory must be a whole number, not '1G'", 'edit', 'echo', '--memory=1G')
-  await refused(2, 'so there is nothing to close', 'edit', 'echo', '--close=/srv')
-  await refused(2, 'isolation_options/image is required', 'edit', 'echo', '--isolation=container')
-  await refused(2, 'so it has no walls here', 'trial', 'remote')
-  await refused(2, '--call must be a tool', 'trial', 'echo', '--call=echo=text')
-  await refused(5, "No server is called 'ecoh'", 'trial', 'ecoh')
-  await refused(
-    1,
-    'image is required with isolation container',
-    'add',
-    'c',
-    '--isolation=container',
-    '--',
-    'node',
-  )
-  await refused(6, 'exists already', 'add', 'echo', '--isolation=sandbox', '--', 'node')
-  const server = await get(house, 'echo')
-  expect(server).toMatchObject({ isolation: 'none', isolation_options: { memory_mb: 1024 } })
-  const without = await cli('edit', 'echo', '--write', '/srv')
-  expect(without.stdout).toContain('has no effect before: toolroom edit echo --isolation sandbox\n')
-})
+test.skipIf(process.platform === 'win32')(
+  'flags for walls that cannot be are refused with their name, and nothing is changed',
+  async () => {
+    const { house, cli } = await opened()
+    await register(house, 'echo')
+    await post(house, '/api/http-servers', { name: 'Remote docs', url: 'http://127.0.0.1:9/mcp' })
+    const refused = async (code: number, stderr: string, ...argv: string[]) =>
+      expect(await cli(...argv), argv.join(' ')).toMatchObject({
+        code,
+        stderr: expect.stringContaining(stderr),
+      })
+    await refused(
+      2,
+      "--isolation must be none, sandbox, or container, not 'walls'",
+      'edit',
+      'echo',
+      '--isolation=walls',
+    )
+    await refused(2, '--isolation is for local servers', 'edit', 'remote', '--isolation=sandbox')
+    await refused(2, '--write is for local servers', 'add', 'http://127.0.0.1:9/sse', '--write=/srv')
+    await refused(2, "--memory must be a whole number, not '1G'", 'edit', 'echo', '--memory=1G')
+    await refused(2, 'so there is nothing to close', 'edit', 'echo', '--close=/srv')
+    await refused(2, 'isolation_options/image is required', 'edit', 'echo', '--isolation=container')
+    await refused(2, 'so it has no walls here', 'trial', 'remote')
+    await refused(2, '--call must be a tool', 'trial', 'echo', '--call=echo=text')
+    await refused(5, "No server is called 'ecoh'", 'trial', 'ecoh')
+    await refused(
+      1,
+      'image is required with isolation container',
+      'add',
+      'c',
+      '--isolation=container',
+      '--',
+      'node',
+    )
+    await refused(6, 'exists already', 'add', 'echo', '--isolation=sandbox', '--', 'node')
+    const server = await get(house, 'echo')
+    expect(server).toMatchObject({ isolation: 'none', isolation_options: { memory_mb: 1024 } })
+    const without = await cli('edit', 'echo', '--write', '/srv')
+    expect(without.stdout).toContain('has no effect before: toolroom edit echo --isolation sandbox\n')
+  },
+)
 
 test.skipIf(!canRun('docker'))(
   'with docker a missing image is named with the command that pulls it, which shows its phases',
