@@ -1,5 +1,6 @@
 import { MASK, maskUrl } from '../kernel/secrets/secrets.ts'
-import { type Diagnosis, explained, shellWord } from '../upstreams/diagnosis.ts'
+import { commandLine } from '../upstreams/command-line.ts'
+import { type Diagnosis, explained } from '../upstreams/diagnosis.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import type { ConnectionReport } from './report.schema.ts'
 
@@ -23,8 +24,11 @@ function commandLineOf({ url, headers }: HttpServer): string {
   const names = ['Content-Type: application/json', 'Accept: application/json, text/event-stream']
   const secret = Object.keys(headers).map((name) => `${name}: ${MASK}`)
   const sent = [...names, ...secret].flatMap((header) => ['-H', header])
-  return ['curl', '-i', maskUrl(url), ...sent, '-d', INITIALIZE].map(shellWord).join(' ')
+  return commandLine({ words: [CURL, '-i', maskUrl(url), ...sent, '-d', INITIALIZE] })
 }
+
+/** In PowerShell, curl alone is another command. */
+const CURL = process.platform === 'win32' ? 'curl.exe' : 'curl'
 
 const INITIALIZE = JSON.stringify({
   jsonrpc: '2.0',

@@ -12,7 +12,7 @@ export type Check = Static<typeof Check>
 export const Diagnosis = Type.Object({
   checks: Type.Array(Check, { description: 'In order. A failed one may be the cause of those after it' }),
   command_line: Type.String({
-    description: 'Does the same in a terminal. Secrets are masked',
+    description: 'Does the same in a terminal, or in PowerShell on Windows. Secrets are masked',
     examples: ['cd ~ && API_TOKEN=*** npx -y @modelcontextprotocol/server-github'],
   }),
   repair: orNull(
@@ -31,7 +31,3 @@ component({ Diagnosis }, 'What was checked, and how to do the same in a terminal
 /** A cause and what to do about it, in one detail. */
 export const explained = ({ message, hint }: { readonly message: string; readonly hint: string | null }) =>
   hint === null ? message : `${message}. ${hint}`
-
-/** A word as a shell reads it. Masked values are left as they are shown. */
-export const shellWord = (text: string): string =>
-  /^[\w@%+=:,./~*-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`

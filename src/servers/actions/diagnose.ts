@@ -1,6 +1,7 @@
 import { MASK, maskArgs, maskCommand } from '../../kernel/secrets/secrets.ts'
 import type { PastExit } from '../../kernel/server-state.ts'
-import { type Check, type Diagnosis, explained, shellWord } from '../../upstreams/diagnosis.ts'
+import { commandLine } from '../../upstreams/command-line.ts'
+import { type Check, type Diagnosis, explained } from '../../upstreams/diagnosis.ts'
 import type { References } from '../../upstreams/references.ts'
 import type { ServerLife } from '../engine.ts'
 import type { InstanceView } from '../live.schema.ts'
@@ -187,7 +188,6 @@ async function handshakeCheck(
 
 /** For a terminal. */
 function commandLineOf({ command, args, env, cwd }: Omit<Startable, 'walls'>): string {
-  const variables = Object.keys(env).map((name) => `${name}=${MASK}`)
-  const words = [...variables, ...[maskCommand(command), ...maskArgs(args)].map(shellWord)]
-  return `cd ${cwd === null ? '~' : shellWord(cwd)} && ${words.join(' ')}`
+  const masked = Object.fromEntries(Object.keys(env).map((name) => [name, MASK]))
+  return commandLine({ cwd, env: masked, words: [maskCommand(command), ...maskArgs(args)] })
 }
