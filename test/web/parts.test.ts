@@ -1,14 +1,16 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { buildWeb } from '../../scripts/build-web.mjs'
 import { CHARTS, POINTS, valueAt } from '../../web/src/pages/parts/live-values.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
-import { openHouse, TOKEN } from '../support/house.ts'
-import { sharedByTests } from '../support/lifetime.ts'
+import { atEnd, sharedByTests } from '../support/lifetime.ts'
 import { FULL } from '../support/runs.ts'
+import { openService } from '../support/service-process.ts'
+import { TOKEN } from '../support/token.ts'
 import {
   executablePath,
   expectAccessibleInBoth,
@@ -21,15 +23,13 @@ import { longestTaskMs, measure } from './support/measure.ts'
 
 describe.runIf(executablePath)('the page /parts', () => {
   const built = sharedByTests(async () => {
-    const webFolder = ownFolder()
-    await buildWeb(webFolder, 'parts')
     const home = ownFolder()
     mkdirSync(join(home, '.cursor'))
     writeFileSync(
       join(home, '.cursor', 'mcp.json'),
       '{\n  "mcpServers": {\n    "a": { "command": "b" }\n  }\n}\n',
     )
-    return openHouse({ webFolder, home })
+    return openService({ home, main: await programWithParts() })
   })
 
   test('every part in every state has no accessibility violation, in light and in dark (check 26), and no inline style or script is refused', async () => {
@@ -93,6 +93,21 @@ describe.runIf(executablePath)('the page /parts', () => {
     expect(complaints).toEqual([])
   })
 })
+
+const DIST = fileURLToPath(new URL('../../dist', import.meta.url))
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
+/** The page is in none of them. */
+const LEFT_OUT = /^(?:web|docs|.*\.map)$/
+
+/** The built program with a dashboard that has the page, where it finds its packages. */
+async function programWithParts(): Promise<string> {
+  mkdirSync(CACHE, { recursive: true })
+  const folder = mkdtempSync(join(CACHE, 'parts-'))
+  atEnd(() => rmSync(folder, { recursive: true, force: true }))
+  cpSync(DIST, folder, { recursive: true, filter: (file) => !LEFT_OUT.test(basename(file)) })
+  await buildWeb(join(folder, 'web'), 'parts')
+  return join(folder, 'main.js')
+}
 
 const [WARM_UP_MS, WATCHED_MS] = FULL ? [5000, 60_000] : [1000, 3000]
 
