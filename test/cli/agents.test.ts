@@ -149,7 +149,7 @@ test('agents are shown with their files, connected with a diff and a backup, and
   expect(readFileSync(file, 'utf8')).toBe(connected)
   // Directly, it changes the file.
   expect((await cli('enable', 'echo', '--in', 'codex')).stdout).toMatch(
-    /^✓ codex {2}~\/\.codex\/config\.toml/,
+    /^✓ codex {2}~[\\/]\.codex[\\/]config\.toml/,
   )
   const toml = join(house.home, '.codex', 'config.toml')
   expect(readFileSync(toml, 'utf8')).toContain('[mcp_servers.echo]')
