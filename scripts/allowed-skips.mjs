@@ -244,14 +244,14 @@ const ALLOWED = [
     inCi: true,
   },
   {
-    file: /^src\/(?:supervisor\/places|servers\/actions\/try-walls)/,
+    file: /^(?:src\/(?:supervisor\/places|servers\/actions\/try-walls)|test\/cli\/(?:walls|lost-files)\.test)/,
     name: /^with (?:bubblewrap|sandbox)/,
     systems: ['darwin', 'win32'],
     why: 'bubblewrap is a program of Linux',
     inCi: true,
   },
   {
-    file: /^(?:src\/supervisor\/places\/|src\/servers\/actions\/try-walls|test\/(?:e2e\/(?:places|isolation)|web\/walls|cli\/walls)\.test)/,
+    file: /^(?:src\/supervisor\/places\/|src\/servers\/actions\/try-walls|test\/(?:e2e\/(?:places|isolation)|web\/walls|cli\/(?:walls|lost-files))\.test)/,
     name: /^with (?:bubblewrap|sandbox)/,
     why: 'bubblewrap was not found, or the kernel refuses user namespaces',
   },

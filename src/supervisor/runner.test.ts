@@ -59,7 +59,7 @@ describe('start and stop', () => {
     expect(await echo.runner.start()).toEqual({ ok: true })
     await down
     expect(echo.runner.state.status).toBe('running')
-    expect(await processesOf(echo.mark)).toHaveLength(1)
+    await expect.poll(async () => (await processesOf(echo.mark)).length).toBe(1)
   })
 })
 

@@ -49,9 +49,10 @@ export async function processesOf(mark: string): Promise<number[]> {
   const fenced = (opened.get(mark) ?? []).flatMap(({ started }) => started)
   const used = (await Promise.all(fenced.map((each) => each.usage()))).flatMap((all = []) => all)
   await table.refresh() // after it, so that the name of each is known
-  return used.flatMap(({ pid }) => {
+  const pids = new Set(used.map(({ pid }) => pid)) // the next process may have the pid of the one that has just ended
+  return [...pids].filter((pid) => {
     const { name = CONSOLE, zombie = true } = table.read(pid) ?? {}
-    return zombie || name.toLowerCase() === CONSOLE ? [] : [pid]
+    return !zombie && name.toLowerCase() !== CONSOLE
   })
 }
 /** Beside each program on Windows. */
