@@ -51,8 +51,8 @@ export async function processesOf(mark: string): Promise<number[]> {
   await table.refresh() // after it, so that the name of each is known
   const pids = new Set(used.map(({ pid }) => pid)) // the next process may have the pid of the one that has just ended
   return [...pids].filter((pid) => {
-    const { name = CONSOLE, zombie = true } = table.read(pid) ?? {}
-    return !zombie && name.toLowerCase() !== CONSOLE
+    const { name = '', zombie = true } = table.read(pid) ?? {}
+    return !zombie && !['', CONSOLE].includes(name.toLowerCase()) // one that is just created or ended has no name
   })
 }
 /** Beside each program on Windows. */
