@@ -31,7 +31,7 @@ test('a server that did not hold is on the page with the reason', () => {
     network: 'none',
     calls: [{ tool: 'add', behind_walls: 'failed', without_walls: 'ok' }],
     refused: [{ path: '~/projects/notes', evidence: "EROFS: a|b `c`, open '~/projects/notes/a'" }],
-    home_files: ['~/.notes/state.json'],
+    lost_files: ['~/.notes/state.json'],
     failures: ['add: failed, but ok without walls'],
   }
   const page = sandboxPage([one])
@@ -41,6 +41,6 @@ test('a server that did not hold is on the page with the reason', () => {
   expect(page).toContain("| notes | `~/projects/notes` | `EROFS: a\\|b 'c', open '~/projects/notes/a'` |")
   expect(page).toContain('| notes | `~/.notes/state.json` |')
   expect(page).toContain('| notes | add: failed, but ok without walls |')
-  const held = sandboxPage([{ ...one, failures: [], refused: [], home_files: [] }])
+  const held = sandboxPage([{ ...one, failures: [], refused: [], lost_files: [] }])
   expect(held.match(/^## .*/gm)).toEqual(['## What each of them needed'])
 })

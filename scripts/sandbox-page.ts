@@ -14,7 +14,7 @@ export interface Checked {
     readonly without_walls: string
   }[]
   readonly refused: readonly { readonly path: string | null; readonly evidence: string }[]
-  readonly home_files: readonly string[]
+  readonly lost_files: readonly string[]
   readonly failures: readonly string[]
 }
 
@@ -72,8 +72,8 @@ function evidence(checked: readonly Checked[]): string {
 
 function homes(checked: readonly Checked[]): string {
   const rows = checked
-    .filter(({ home_files }) => home_files.length > 0)
-    .map(({ server, home_files }) => [server, home_files.map(code).join('<br>')])
+    .filter(({ lost_files }) => lost_files.length > 0)
+    .map(({ server, lost_files }) => [server, lost_files.map(code).join('<br>')])
   const text = `These servers still write files into the empty home. It is in memory, so nothing is refused, and the files are lost when the
 server ends. A trial lists them, and suggests no folder for a file in the home itself, nor for caches and settings in its
 hidden folders. To keep them, name their folder in \`write\`. At most 5 files of each server are shown.`

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 
 const MAX_TRIALS = 6
 const MAX_TEXT = 160
-const MAX_HOME_FILES = 5
+const MAX_LOST_FILES = 5
 
 /**
  * `request` asks the REST API of a Toolroom whose home is `home`. `context` is what the functions of the server get.
@@ -62,7 +62,7 @@ export async function tryServer(request, home, server, context = {}) {
         path: path === null ? null : shown(path),
         evidence: shown(evidence).slice(0, MAX_TEXT),
       })),
-      home_files: last.lost_files.slice(0, MAX_HOME_FILES),
+      lost_files: last.lost_files.slice(0, MAX_LOST_FILES),
       failures,
     }
   } finally {

@@ -19,8 +19,8 @@ export const lostFilesShown = (paths: readonly string[], { home }: Outside, clea
   paths.slice(0, MAX_LOST_FILES).map((path) => shown(path, home, clean, MAX_SHOWN))
 
 /**
- * The folders outside in which these files would have to be, as far as there may be a door, and as far as neither `known`
- * nor another of them is around them. Hidden folders of the home are for caches and settings, which a server can do without: no door is suggested.
+ * The folders outside that would keep these files, where a door is allowed. A folder inside of another one, or of one in
+ * `known`, is left out. So are hidden folders of the home: they hold caches and settings, which a server can do without.
  */
 export function refusalsOfLost(
   paths: readonly string[],
