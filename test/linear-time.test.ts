@@ -10,6 +10,7 @@ import { tomlFormat } from '../src/agents/formats/toml/toml-format.ts'
 import { yamlFormat } from '../src/agents/formats/yaml/yaml-format.ts'
 import { parseTemplate } from '../src/gateway/catalogue/uri-template.ts'
 import { wordDiff } from '../src/gateway/pins/word-diff.ts'
+import { RequestHeads } from '../src/http/plain/request-head.ts'
 import { compare } from '../src/kernel/compare.ts'
 import { invalidAt } from '../src/kernel/json/json-validity.ts'
 import { RawJson, withMembers } from '../src/kernel/json/raw-json.ts'
@@ -255,6 +256,10 @@ const READERS: readonly (readonly [string, Read])[] = [
   ['frames', (text) => new Frames(64 * 1024, () => {}).push(Buffer.from(text))],
   ['an SSE stream', (text) => new SseReader(() => {}, 1024 * 1024).push(Buffer.from(text))],
   ['a header', (text) => headerText(text)],
+  [
+    'the head of a request',
+    (text) => new RequestHeads().read(Buffer.from(`POST /${text} HTTP/1.1\r\nA:${text}\r\n\r\n`)),
+  ],
   ['a JSON-RPC message', (text) => readMessage(Buffer.from(text))],
   ['members of a JSON object', (text) => membersOf(Buffer.from(`{${text}`), 0)],
   ['items of a JSON list', (text) => itemsOf(Buffer.from(`[${text}`), 0)],

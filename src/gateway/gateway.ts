@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { RequestListener } from 'node:http'
 import type { FactBus } from '../kernel/facts.ts'
+import type { HttpListener } from '../kernel/http/exchange.ts'
 import { isObject } from '../kernel/is-object.ts'
 import type { Log } from '../kernel/log.ts'
 import type { CallRecorder } from '../upstreams/calls.ts'
@@ -48,7 +48,7 @@ interface Deps {
 export interface Gateway {
   /** Whether a URL is one of the gateway's. */
   readonly takes: (url: string) => boolean
-  readonly listener: RequestListener
+  readonly listener: HttpListener
   close(): void
 }
 

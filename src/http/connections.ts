@@ -12,11 +12,17 @@ const LIMITS = {
 const HARD_LIMIT = 1024
 const CHECK_EVERY_MS = 1000
 
+/** Learns of connections that node:http does not serve. */
+export interface ConnectionLimits {
+  readonly serving: (socket: Socket) => void
+  readonly idle: (socket: Socket) => void
+}
+
 /**
  * Beyond the maximum, closes the connection that has been idle or sending its request for the longest time, or else one
  * whose client does not read. Clients that only hold connections open can neither lock out others nor fill the memory.
  */
-export function limitConnections(server: Server, limits: typeof LIMITS = LIMITS): void {
+export function limitConnections(server: Server, limits: typeof LIMITS = LIMITS): ConnectionLimits {
   const open = new Set<Socket>()
   const idle = new Set<Socket>() // in the order in which they became idle
   const unread = new Set<Socket>() // in the order in which it was noticed
@@ -39,6 +45,13 @@ export function limitConnections(server: Server, limits: typeof LIMITS = LIMITS)
     }
   }
 
+  const serving = (socket: Socket): void => {
+    idle.delete(socket)
+  }
+  const becomesIdle = (socket: Socket): void => {
+    if (!socket.destroyed) idle.add(socket)
+  }
+
   const makeRoom = () => {
     const [longest] = idle
     if (longest) longest.destroy()
@@ -51,8 +64,7 @@ export function limitConnections(server: Server, limits: typeof LIMITS = LIMITS)
 
   /** One function for all responses, because it is called thousands of times per second. */
   function onResponseClose(this: ServerResponse): void {
-    const { socket } = this.req
-    if (!socket.destroyed) idle.add(socket)
+    becomesIdle(this.req.socket)
   }
 
   server.maxConnections = HARD_LIMIT
@@ -70,9 +82,10 @@ export function limitConnections(server: Server, limits: typeof LIMITS = LIMITS)
       timer = undefined
     })
   })
-  server.prependListener('upgrade', (_, socket) => idle.delete(socket as Socket)) // it is being served
+  server.prependListener('upgrade', (_, socket) => serving(socket as Socket))
   server.prependListener('request', ({ socket }, response: ServerResponse) => {
-    idle.delete(socket)
+    serving(socket)
     response.on('close', onResponseClose)
   })
+  return { serving, idle: becomesIdle }
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createGate } from './gate.ts'
-import { createListener, type DirectRoute, refuse } from './listener.ts'
+import { createListener, type DirectRoute, type Listener, refuse } from './listener.ts'
 import type { Refusal, Upgrade } from './websocket.ts'
 
 interface Options {
@@ -19,7 +19,7 @@ const CLOSE_GRACE_MS = 4_000
  * the API is ready.
  */
 export class Front {
-  readonly server: Server
+  readonly #listener: Listener
   readonly #waiting: (() => void)[] = []
   #handler: RequestListener | undefined
   #upgrade: Upgrade | undefined
@@ -27,12 +27,16 @@ export class Front {
 
   constructor({ allowedHosts, gateway }: Options) {
     const gate = createGate({ port: () => this.port, allowedHosts })
-    this.server = createListener(
+    this.#listener = createListener(
       (request, response) => this.#answer(request, response),
       gate,
       (request, socket, head) => this.#onUpgrade(request, socket, head),
       gateway,
     )
+  }
+
+  get server(): Server {
+    return this.#listener.server
   }
 
   get port(): number {
@@ -72,13 +76,13 @@ export class Front {
 
   close(): Promise<void> {
     if (!this.server.listening) return Promise.resolve()
-    const cut = setTimeout(() => this.server.closeAllConnections(), CLOSE_GRACE_MS)
+    const cut = setTimeout(() => this.#listener.closeAllConnections(), CLOSE_GRACE_MS)
     return new Promise((resolve) => {
       this.server.close(() => {
         clearTimeout(cut)
         resolve()
       })
-      this.server.closeIdleConnections()
+      this.#listener.closeIdleConnections()
     })
   }
 

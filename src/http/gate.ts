@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http'
 import { AppError } from '../kernel/errors.ts'
+import type { HttpRequest } from '../kernel/http/exchange.ts'
 
 const MAX_URL_BYTES = 8192
 
@@ -10,7 +10,7 @@ interface Options {
 }
 
 /** The reason to refuse a request; undefined if it is allowed. */
-export type Gate = (request: IncomingMessage) => AppError | undefined
+export type Gate = (request: HttpRequest) => AppError | undefined
 
 /**
  * Checks every request and upgrade before routing. A web page can make a browser send requests to loopback, and with DNS
@@ -56,7 +56,7 @@ export function createGate({ port, allowedHosts }: Options): Gate {
  */
 const LOGIN_PAGE = /^\/oauth\/(?:callback|done|start\/[\w-]{1,64})(?:\?|$)/
 
-function opensLoginPage({ method, url = '', headers }: IncomingMessage): boolean {
+function opensLoginPage({ method, url = '', headers }: HttpRequest): boolean {
   const isForeign = headers['sec-fetch-site'] === 'cross-site' || headers['sec-fetch-site'] === 'same-site'
   const navigates = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
   return method === 'GET' && isForeign && navigates && LOGIN_PAGE.test(url)

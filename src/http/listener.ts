@@ -5,11 +5,14 @@ import {
   type Server,
   STATUS_CODES,
 } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { AppError } from '../kernel/errors.ts'
+import type { HttpListener } from '../kernel/http/exchange.ts'
 import { problemOf } from '../kernel/problem.ts'
-import { limitConnections } from './connections.ts'
+import { type ConnectionLimits, limitConnections } from './connections.ts'
 import type { Gate } from './gate.ts'
+import { PlainConnections } from './plain/plain-connections.ts'
 import { knownError, PROBLEM_TYPE } from './problem.ts'
 import { newRequestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
@@ -25,10 +28,16 @@ const LIMITS = {
   requireHostHeader: false, // the gate answers with problem+json
 }
 
-/** Handles some paths without the framework. */
+/** Handles some paths without the framework, and whole requests that are plain also without node:http. */
 export interface DirectRoute {
   readonly takes: (url: string) => boolean
-  readonly listener: RequestListener
+  readonly listener: HttpListener
+}
+
+export interface Listener {
+  readonly server: Server
+  readonly closeIdleConnections: () => void
+  readonly closeAllConnections: () => void
 }
 
 /** The server below the framework. The gate checks requests and upgrades before routing. */
@@ -37,7 +46,7 @@ export function createListener(
   gate: Gate,
   upgrade: Upgrade,
   direct?: DirectRoute,
-): Server {
+): Listener {
   const guarded: RequestListener = (request, response) => {
     const refusal = gate(request)
     if (!refusal) {
@@ -49,18 +58,55 @@ export function createListener(
     response.end(request.method === 'HEAD' ? undefined : problem.body)
   }
   const server = createServer(LIMITS, guarded)
-  limitConnections(server)
+  const serveByNode = server.listeners('connection')[0] as (this: Server, socket: Socket) => void
+  const limits = limitConnections(server)
+  const plain = direct && plainConnections(server, serveByNode, limits, gate, direct)
   server.on('clientError', onClientError)
   server.on('checkExpectation', guarded)
   server.on('upgrade', (request, socket, head) => {
     if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
-      reinsert(server, request, socket, head)
+      reinsert(request, socket, head)
+      serveByNode.call(server, socket as Socket)
       return
     }
     socket.on('error', () => socket.destroy())
     refuse(socket, gate(request) ?? upgrade(request, socket, head))
   })
-  return server
+  return {
+    server,
+    closeIdleConnections() {
+      server.closeIdleConnections()
+      plain?.closeIdle()
+    },
+    closeAllConnections() {
+      server.closeAllConnections()
+      plain?.closeAll()
+    },
+  }
+}
+
+/** Every new connection is plain until it sends something else. Then Node's own listener gets it. */
+function plainConnections(
+  server: Server,
+  serveByNode: (this: Server, socket: Socket) => void,
+  limits: ConnectionLimits,
+  gate: Gate,
+  { takes, listener }: DirectRoute,
+): PlainConnections {
+  const plain = new PlainConnections({
+    takes,
+    listener,
+    admits: (request) => gate(request) === undefined,
+    handOver: (socket) => serveByNode.call(server, socket),
+    onCut: (socket) => writeProblem(socket, invalidHttp()),
+    onServing: limits.serving,
+    onIdle: limits.idle,
+    isClosing: () => !server.listening,
+    keepAliveMs: LIMITS.keepAliveTimeout,
+  })
+  server.off('connection', serveByNode)
+  server.on('connection', (socket: Socket) => plain.add(socket))
+  return plain
 }
 
 /** Writes the refusal of an upgrade, at once unless it has to wait. */
@@ -75,14 +121,16 @@ function onClientError(error: Error & { code?: string }, socket: Duplex): void {
     socket.destroy()
     return
   }
-  writeProblem(socket, knownError(error) ?? new AppError('bad_request', 'The request is not valid HTTP'))
+  writeProblem(socket, knownError(error) ?? invalidHttp())
 }
+
+const invalidHttp = (): AppError => new AppError('bad_request', 'The request is not valid HTTP')
 
 /**
  * Some HTTP clients offer an upgrade to h2c with every request and expect a plain response. Node has detached its parser
  * at this point, so the request is put back into the socket without the offer and parsed again.
  */
-function reinsert(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+function reinsert(request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { method, url, httpVersion, rawHeaders } = request
   const lines = [`${method} ${url} HTTP/${httpVersion}`]
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -91,7 +139,6 @@ function reinsert(server: Server, request: IncomingMessage, socket: Duplex, head
     lines.push(`${name}: ${/^connection$/i.test(name) ? withoutOffer(value) : value}`)
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
-  server.emit('connection', socket)
 }
 
 /** `Upgrade, HTTP2-Settings, close` becomes `close`. */

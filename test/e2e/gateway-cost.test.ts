@@ -6,9 +6,9 @@ import { type Count, counted, type Program, pathOf, traced } from '../support/co
 import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED } from '../support/house.ts'
 
-const CALLS = 500
+const CALLS = 300
 const WARM = 200
-const MOST = 1.9
+const MOST = 1.2
 const TOP = 25
 /** What runs by the clock is not part of a call, and would count more on a busy machine. It is measured without calls. */
 const IDLE_MS = 3000

@@ -35,8 +35,11 @@ async function measured(main: string, home: string, flags: readonly string[]) {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
   const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
+  /** Agents have connections of their own. */
+  const mcpAgent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
   onTestFinished(async () => {
     agent.destroy()
+    mcpAgent.destroy()
     const ended = once(child, 'close')
     child.kill('SIGTERM')
     await ended
@@ -50,7 +53,7 @@ async function measured(main: string, home: string, flags: readonly string[]) {
     pid: child.pid ?? 0,
     get: (path: string) => send(agent, `${address}${path}`, 'GET', {}, undefined, 200),
     post: (path: string, headers: Readonly<Record<string, string>>, body?: object, status = 200) =>
-      send(agent, `${address}${path}`, 'POST', headers, body, status),
+      send(path.startsWith('/mcp') ? mcpAgent : agent, `${address}${path}`, 'POST', headers, body, status),
     /** Bytes that survived two collections of the young generation since the start. */
     promotedBytes: () => promoted,
     async counts(): Promise<Count[]> {

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { HttpResponse } from '../../kernel/http/exchange.ts'
 import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-depth.ts'
 import { itemsOf } from '../../kernel/json/raw-member.ts'
 import { CODES } from '../../protocol/codes.ts'
@@ -49,13 +49,13 @@ export const isAnswered = (message: Incoming | RpcError): boolean =>
 
 /** The response to a batch: one array, or a stream when other messages precede a response. */
 export class BatchReply {
-  readonly #response: ServerResponse
+  readonly #response: HttpResponse
   readonly #session: Session
   readonly #answers: Buffer[] = []
   #missing: number
   #stream: EventStream | undefined
 
-  constructor(response: ServerResponse, session: Session, requests: number) {
+  constructor(response: HttpResponse, session: Session, requests: number) {
     this.#response = response
     this.#session = session
     this.#missing = requests

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { HttpResponse } from '../../kernel/http/exchange.ts'
 import { type RequestId, resultHead, resultMessage } from './json-rpc.ts'
 
 /** Above this size, a copy costs more than three writes. */
@@ -11,9 +11,10 @@ const headersOf = (length: number) => ({
 })
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
 const ASCII = /^[\x00-\x7f]*$/
+const isAscii = ({ key, json }: RequestId): boolean => typeof key === 'number' || ASCII.test(json)
 
 export function sendJson(
-  response: ServerResponse,
+  response: HttpResponse,
   status: number,
   body: Buffer,
   headers?: Readonly<Record<string, string>>,
@@ -22,7 +23,7 @@ export function sendJson(
 }
 
 /** Sends a small result with its headers in one write, and a large result without a copy. */
-export function sendResult(response: ServerResponse, id: RequestId, result: Buffer | string): void {
+export function sendResult(response: HttpResponse, id: RequestId, result: Buffer | string): void {
   const head = resultHead(id)
   if (result.length > LARGE_BYTES) {
     const length = Buffer.byteLength(head) + Buffer.byteLength(result) + 1
@@ -32,7 +33,7 @@ export function sendResult(response: ServerResponse, id: RequestId, result: Buff
     response.write(result)
     response.end('}')
     response.uncork()
-  } else if (typeof result === 'string' || !ASCII.test(head)) {
+  } else if (typeof result === 'string' || !isAscii(id)) {
     sendJson(response, 200, resultMessage(id, result))
   } else {
     // As latin1, every character of the text is one byte.

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { AppError } from '../../kernel/errors.ts'
+import type { AnyRequest } from '../../kernel/http/exchange.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-depth.ts'
 import { LARGE_BYTES, RawJson, rawAt } from '../../kernel/json/raw-json.ts'
@@ -188,10 +189,14 @@ const MAX_BYTES = 10 * 1024 * 1024
 
 /** Reads a request body with callbacks, which cost less per call than promises. A disconnect calls neither. */
 export function readBody(
-  request: IncomingMessage,
+  request: AnyRequest,
   onBody: (body: Buffer) => void,
   onError: (error: RpcError) => void,
 ): void {
+  if ('body' in request) {
+    onBody(request.body)
+    return
+  }
   const parts: Buffer[] = []
   let length = 0
   const onData = (part: Buffer) => {

@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http'
 import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
+import type { HttpResponse } from '../../kernel/http/exchange.ts'
 import { askSession, disconnected, noResponse } from '../sessions/ask-session.ts'
 import type { EventStream } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'
@@ -15,7 +15,7 @@ import { missingCapability } from './missing-capability.ts'
  */
 export class LegacyReply {
   readonly id: RequestId
-  readonly #response: ServerResponse
+  readonly #response: HttpResponse
   readonly #session: Session
   /** The response to the batch that the request is part of. */
   readonly #batch: BatchReply | undefined
@@ -24,7 +24,7 @@ export class LegacyReply {
   #rejections: Set<(error: RpcError) => void> | undefined
   #sent = false
 
-  constructor(id: RequestId, response: ServerResponse, session: Session, batch?: BatchReply) {
+  constructor(id: RequestId, response: HttpResponse, session: Session, batch?: BatchReply) {
     this.id = id
     this.#batch = batch
     this.#response = response

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { AnyRequest, HttpListener, HttpRequest, HttpResponse } from '../../kernel/http/exchange.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { LEGACY_VERSIONS } from '../../protocol/versions.ts'
@@ -57,8 +57,8 @@ interface Deps {
 
 /** An HTTP request with a valid key. */
 interface Exchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+  readonly request: AnyRequest
+  readonly response: HttpResponse
   readonly access: Access
 }
 
@@ -69,18 +69,18 @@ const PATH = /^\/mcp(?:\/([^/?#]+))?\/?(?:\?|$)/
 export const isMcpPath = (url: string): boolean => url.startsWith('/mcp') && PATH.test(url)
 
 /** `/mcp` and `/mcp/{server_id}`. Served without the framework, because every call of an agent passes here. */
-export function createMcpEndpoint(deps: Deps): RequestListener {
+export function createMcpEndpoint(deps: Deps): HttpListener {
   const { handler, sessions, changeNotifications, modernReplies, keys } = deps
   const headerName = deps.headerName.toLowerCase()
 
-  function givenKey({ headers }: IncomingMessage): string | undefined {
+  function givenKey({ headers }: HttpRequest): string | undefined {
     const bearer = /^Bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1]
     const given = bearer ?? headers[headerName]
     return typeof given === 'string' ? given : undefined
   }
 
   /** A request that carries a wrong key, in whatever form, counts as a guess. */
-  function refuseKey({ headers, socket }: IncomingMessage, given: string, response: ServerResponse): void {
+  function refuseKey({ headers, socket }: HttpRequest, given: string, response: HttpResponse): void {
     const isGuess = headers.authorization !== undefined || headers[headerName] !== undefined
     const code = !isGuess ? 'missing_key' : deps.isToken(given) ? 'management_token' : 'invalid_key'
     const delayMs = code === 'invalid_key' ? deps.wrongKeyDelayMs(socket.remoteAddress) : 0
@@ -88,7 +88,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     else fail(response, keyRefusal(code), null)
   }
 
-  function route(request: IncomingMessage, response: ServerResponse): void {
+  function route(request: AnyRequest, response: HttpResponse): void {
     const given = givenKey(request) ?? ''
     const key = keys.find(given)
     if (!key) {
@@ -285,7 +285,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     return new RpcError(CODES.internal, 'Internal error', { status: 500 })
   }
 
-  function fail(response: ServerResponse, error: unknown, id: RequestId | null): void {
+  function fail(response: HttpResponse, error: unknown, id: RequestId | null): void {
     const failure = asRpcError(error)
     if (response.headersSent) response.destroy()
     else
@@ -303,7 +303,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
 
 function legacyReply(
   id: RequestId,
-  response: ServerResponse,
+  response: HttpResponse,
   session: Session,
   batch?: BatchReply,
 ): LegacyReply {

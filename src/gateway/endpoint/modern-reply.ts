@@ -1,6 +1,6 @@
-import type { ServerResponse } from 'node:http'
 import { InFlight } from '../../kernel/async/in-flight.ts'
 import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
+import type { HttpResponse } from '../../kernel/http/exchange.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { bytesIn, memberOf, plainOf, withMembers } from '../../kernel/json/raw-json.ts'
 import { CODES } from '../../protocol/codes.ts'
@@ -56,7 +56,7 @@ export class ModernReplies {
   }
 
   /** Undefined when the request has the input for a pending call, which continues. */
-  open(message: Incoming, id: RequestId, response: ServerResponse, access: Access): ModernReply | undefined {
+  open(message: Incoming, id: RequestId, response: HttpResponse, access: Access): ModernReply | undefined {
     if (message.params.requestState !== undefined) {
       const pending = this.pendingInputs.take(message, access)
       pending?.resume(message, id, response)
@@ -82,7 +82,7 @@ export class ModernReply {
   readonly #cancellation = new Cancellation()
   readonly #message: Incoming
   #id: RequestId
-  #response: ServerResponse | undefined
+  #response: HttpResponse | undefined
   #stream: EventStream | undefined
   #inputRequests: InputRequest[] | undefined
   /** Notifications that arrived between two requests. */
@@ -92,13 +92,7 @@ export class ModernReply {
   #outcome: Outcome | undefined
   #ended = false
 
-  constructor(
-    message: Incoming,
-    id: RequestId,
-    response: ServerResponse,
-    access: Access,
-    all: ModernReplies,
-  ) {
+  constructor(message: Incoming, id: RequestId, response: HttpResponse, access: Access, all: ModernReplies) {
     this.#message = message
     this.#id = id
     this.access = access
@@ -159,7 +153,7 @@ export class ModernReply {
   }
 
   /** Continues with the agent's next request. If it has no answer, the same input is required again. */
-  resume(message: Incoming, id: RequestId, response: ServerResponse): void {
+  resume(message: Incoming, id: RequestId, response: HttpResponse): void {
     this.#id = id
     this.#token = { progressToken: progressTokenIn(rawParams(message)) }
     this.#attach(response)
@@ -175,7 +169,7 @@ export class ModernReply {
     this.#requireInput()
   }
 
-  #attach(response: ServerResponse): void {
+  #attach(response: HttpResponse): void {
     this.#response = response
     response.on('close', () => {
       if (this.#response === response) this.cancel()

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { HttpResponse } from '../../kernel/http/exchange.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { RawJson, textOf, withMembers, withMeta } from '../../kernel/json/raw-json.ts'
 import { CODES } from '../../protocol/codes.ts'
@@ -41,7 +41,7 @@ export class ChangeNotifications {
   readonly #resources: ResourceSubscriptions
   readonly #onDropped: (access: Access, count: number) => void
   readonly #listeners = new Set<Listener>()
-  readonly #responses = new Set<ServerResponse>()
+  readonly #responses = new Set<HttpResponse>()
   readonly #keepAlive = setInterval(() => {
     for (const response of this.#responses) sendHeartbeat(response)
   }, KEEP_ALIVE_MS).unref()
@@ -56,7 +56,7 @@ export class ChangeNotifications {
   }
 
   /** Opens the GET stream of a session, or resumes a stream after an event. */
-  open(session: Session, response: ServerResponse, lastEventId?: string): void {
+  open(session: Session, response: HttpResponse, lastEventId?: string): void {
     if (lastEventId === undefined) session.streams.listen(response)
     else session.streams.resume(lastEventId, response)
     this.#track(response)
@@ -69,7 +69,7 @@ export class ChangeNotifications {
   subscribe(
     message: Incoming,
     id: RequestId,
-    response: ServerResponse,
+    response: HttpResponse,
     access: Access,
     others: object = {},
   ): { readonly notify: Subscriber['notify']; readonly end: () => void } {
@@ -164,7 +164,7 @@ export class ChangeNotifications {
     })
   }
 
-  #track(response: ServerResponse): void {
+  #track(response: HttpResponse): void {
     this.#responses.add(response)
     response.on('close', () => this.#responses.delete(response))
   }

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { HttpResponse } from '../../kernel/http/exchange.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { within } from '../../kernel/within.ts'
 import type { CallingClient, Params } from '../../protocol/call.ts'
@@ -20,7 +20,7 @@ interface Deps {
 export type Listen = (
   message: Incoming,
   id: RequestId,
-  response: ServerResponse,
+  response: HttpResponse,
   access: Access,
 ) => Promise<void>
 

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { HttpResponse } from '../../kernel/http/exchange.ts'
 import type { DropCounter } from '../notify/drop-counter.ts'
 import type { ReplayBuffer } from './replay-buffer.ts'
 import { eventOf, SLOW_BYTES, SSE_HEADERS, STUCK_BYTES } from './sse-format.ts'
@@ -20,7 +20,7 @@ export class EventStream {
   readonly #replay: Replay | undefined
   readonly #drops: DropCounter
   readonly #reconnectMs: number
-  #response: ServerResponse | undefined
+  #response: HttpResponse | undefined
   #reconnectTimer: NodeJS.Timeout | undefined
   #ended = false
   /** The client is disconnected and did not reconnect in time. */
@@ -28,7 +28,7 @@ export class EventStream {
   /** Called when the stream is lost. */
   onLost: (() => void) | undefined
 
-  constructor(response: ServerResponse, drops: DropCounter, replay?: Replay, reconnectMs = RECONNECT_MS) {
+  constructor(response: HttpResponse, drops: DropCounter, replay?: Replay, reconnectMs = RECONNECT_MS) {
     this.#replay = replay
     this.#drops = drops
     this.#reconnectMs = reconnectMs
@@ -48,7 +48,7 @@ export class EventStream {
   }
 
   /** Continues on another connection, after the given event. */
-  resume(response: ServerResponse, after: number): void {
+  resume(response: HttpResponse, after: number): void {
     const before = this.#response
     response.writeHead(200, SSE_HEADERS)
     this.#attach(response)
@@ -86,11 +86,11 @@ export class EventStream {
     this.#response?.end()
   }
 
-  #attach(response: ServerResponse): void {
+  #attach(response: HttpResponse): void {
     clearTimeout(this.#reconnectTimer)
     this.isLost = false
     this.#response = response
-    response.once('close', () => {
+    response.on('close', () => {
       if (this.#response !== response) return
       this.#response = undefined
       if (this.#ended) return

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { HttpResponse } from '../../kernel/http/exchange.ts'
 import { invalidRequest, type RpcError } from '../endpoint/json-rpc.ts'
 import type { DropCounter } from '../notify/drop-counter.ts'
 import { EventStream } from './event-stream.ts'
@@ -34,14 +34,14 @@ export class SessionStreams {
   }
 
   /** Opens the GET stream. It replaces an earlier one. */
-  listen(response: ServerResponse): void {
+  listen(response: HttpResponse): void {
     this.#getStream?.end()
     this.#getStream = this.#open(GET_STREAM, response)
     if (!this.#primes) response.flushHeaders()
   }
 
   /** Turns a response into a stream, for messages before the result. */
-  openResponse(response: ServerResponse): EventStream {
+  openResponse(response: HttpResponse): EventStream {
     this.#lastNumber += 1
     const number = this.#lastNumber
     const stream = this.#open(number, response)
@@ -59,7 +59,7 @@ export class SessionStreams {
    * Continues a stream after an event. If that event is no longer kept, an open stream continues with what is left; a
    * stream that has ended cannot be resumed.
    */
-  resume(lastEventId: string, response: ServerResponse): void {
+  resume(lastEventId: string, response: HttpResponse): void {
     const [, number, after] = (ID.exec(lastEventId) ?? []).map(Number)
     if (number === undefined || after === undefined) throw unknownEvent()
     const stream = number === GET_STREAM ? this.#getStream : this.#responses.get(number)
@@ -80,12 +80,12 @@ export class SessionStreams {
     this.#log.close()
   }
 
-  #open(number: number, response: ServerResponse): EventStream {
+  #open(number: number, response: HttpResponse): EventStream {
     return new EventStream(response, this.#drops, { log: this.#log, number, primes: this.#primes })
   }
 
   /** A client that has missed nothing gets 405: an empty stream would make it reconnect forever. */
-  #replay(number: number, after: number, response: ServerResponse): void {
+  #replay(number: number, after: number, response: HttpResponse): void {
     const missed = this.#log.after(number, after)
     if (missed.length > 0) {
       response.writeHead(200, SSE_HEADERS)

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { HttpResponse } from '../../kernel/http/exchange.ts'
 import { textOf } from '../../kernel/json/raw-json.ts'
 
 export const SSE_HEADERS = {
@@ -33,7 +33,7 @@ export function messageOf(method: string, params?: unknown, id?: string): string
 }
 
 /** Keeps the connection open, or closes it when the client has stopped reading. */
-export function sendHeartbeat(response: ServerResponse): void {
+export function sendHeartbeat(response: HttpResponse): void {
   if (response.writableLength >= STUCK_BYTES) response.destroy()
   else if (response.writableLength < SLOW_BYTES) response.write(': ping\n\n')
 }
