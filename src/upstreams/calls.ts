@@ -1,3 +1,4 @@
+import { AfterTurn } from '../kernel/async/after-turn.ts'
 import { didYouMean } from '../kernel/did-you-mean.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Call, FactBus } from '../kernel/facts.ts'
@@ -55,6 +56,7 @@ const MAX_SENTENCE = 1000
 
 /** Publishes the facts `call_started` and `call_completed` of every call, whether it reaches a server or not. */
 export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
+  const afterResponses = new AfterTurn()
   let lastId = now() // so that ids are higher than those of an earlier run
 
   function start(server_id: string | null, tool: string, by: Caller, args: unknown): Call {
@@ -70,21 +72,22 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
     /** Runs a call of a tool. */
     async record(
       server: Called,
-      { tool, by, args }: ToolCall,
+      { tool, by, args, waits }: ToolCall,
       run: (times: CallTimes) => Promise<CallResult>,
     ): Promise<CallResult> {
       const started_at = now()
-      const call = start(server.id, tool, by, args)
       const startedAt = performance.now()
       const times: CallTimes = { startedAt, start_ms: 0, sentAt: undefined }
+      const running = begin(run, times)
+      const call = start(server.id, tool, by, args) // while the server is at work
       const completed = (
         status: 'ok' | 'error' | 'timeout' | 'cancelled',
         error_code: string | null,
         error_message: string | null,
         response_bytes: number,
+        endedAt: number,
       ) => {
         const { start_ms, sentAt } = times
-        const endedAt = performance.now()
         const duration_ms = endedAt - startedAt
         const server_ms = sentAt === undefined ? 0 : endedAt - sentAt
         const queue_ms = Math.max(0, duration_ms - start_ms - server_ms)
@@ -108,19 +111,24 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
         })
       }
       try {
-        const result = await run(times)
-        const failed = isToolError(result)
-        if (failed)
-          completed('error', 'tool_error', sentence(toolErrorText(result.value)), result.json.length)
-        else completed('ok', null, null, result.json.length)
-        keep?.(call.call_id, args, result.json)
+        const result = await running
+        const endedAt = performance.now()
+        const bytes = result.json.length
+        const record = () => {
+          if (isToolError(result))
+            completed('error', 'tool_error', sentence(toolErrorText(result.value)), bytes, endedAt)
+          else completed('ok', null, null, bytes, endedAt)
+          keep?.(call.call_id, args, result.json)
+        }
+        if (waits) afterResponses.run(record)
+        else record()
         return result
       } catch (error) {
         const reason = error instanceof CallFailure ? error.reason : undefined
         const status = reason === 'timeout' || reason === 'cancelled' ? reason : 'error'
         const byAgent = call.agent_type !== null
         const failure = reason ? callError(server.name, tool, reason, error as Error, byAgent) : error
-        completed(status, reason ?? codeOf(error), sentence(messageOf(failure)), 0)
+        completed(status, reason ?? codeOf(error), sentence(messageOf(failure)), 0, performance.now())
         keep?.(call.call_id, args, undefined)
         throw failure
       }
@@ -150,6 +158,15 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
 
   function sentence(text: string): string {
     return redact(text.slice(0, MAX_SENTENCE))
+  }
+}
+
+/** Without a turn in between, so that the call is sent at once. */
+function begin(run: (times: CallTimes) => Promise<CallResult>, times: CallTimes): Promise<CallResult> {
+  try {
+    return run(times)
+  } catch (error) {
+    return Promise.reject(error)
   }
 }
 
