@@ -115,6 +115,15 @@ test('a damaged log file is reported and replaced by an empty one', async () => 
   expect(troubles).toEqual([expect.stringContaining('was replaced by an empty one; the old file is now')])
 })
 
+test('what is stored before the thread has started is stored, even if the thread is closed at once; a page starts it', async () => {
+  const { path, store } = openThread()
+  const stored = store.append([entry({ message: 'the first line' })])
+  await store.close()
+  await stored
+  const again = openThread(path)
+  expect((await again.store.page(newest)).items.map(({ message }) => message)).toEqual(['the first line'])
+})
+
 test('closing the store thread leaves one file for each store', async () => {
   const { path, store } = openThread()
   await store.append([entry()])

@@ -26,6 +26,18 @@ interface Pending {
 
 const BACKOFF = { firstMs: 100, maxMs: 10_000 }
 const CLOSE_WITHIN_MS = 10_000
+/** A thread takes as much CPU to start as a process, and the first tool servers are starting. Only these calls do not wait. */
+const START_AFTER_MS = 200
+const AT_ONCE: readonly string[] = [
+  'page',
+  'find',
+  'payload',
+  'histogram',
+  'oldest',
+  'chunk',
+  'clear',
+  'check',
+]
 
 /** The worker thread of the log and of the call history. Calls start there in the order in which they are made. */
 export class StoreThread {
@@ -35,11 +47,12 @@ export class StoreThread {
   #restart: NodeJS.Timeout | undefined
   #backoffMs = BACKOFF.firstMs
   #lastId = 0
+  #hasStarted = false
   #closing: Promise<void> | undefined
 
   constructor(options: ThreadOptions) {
     this.#options = options
-    this.#start()
+    this.#restart = setTimeout(() => this.#start(), START_AFTER_MS)
   }
 
   call<S extends StoreName, O extends Operation<S>>(
@@ -59,6 +72,7 @@ export class StoreThread {
 
   async #close(): Promise<void> {
     clearTimeout(this.#restart)
+    if (!this.#hasStarted && this.#pending.size > 0) this.#start()
     const worker = this.#worker
     if (worker) {
       const closed = this.#post('calls', 'close', [])
@@ -77,11 +91,14 @@ export class StoreThread {
       this.#lastId += 1
       const request: Request = { id: this.#lastId, store, operation, args }
       this.#pending.set(request.id, { request, resolve, reject })
-      this.#worker?.postMessage(request) // without a worker, `#start` posts it
+      if (this.#worker) this.#worker.postMessage(request)
+      else if (!this.#hasStarted && AT_ONCE.includes(operation)) this.#start() // posts it
     })
   }
 
   #start(): void {
+    clearTimeout(this.#restart)
+    this.#hasStarted = true
     const { logs, calls, workerUrl } = this.#options
     const setup: Setup = { logs, calls }
     const worker = new Worker(workerUrl, {
