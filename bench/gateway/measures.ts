@@ -30,14 +30,14 @@ export async function warm(scene: Scene): Promise<void> {
 export function oneByOne(scene: Scene, { rounds, share }: Size) {
   const times = 2000 * share
   const { ours, floor, passThrough, stdio } = scene
-  const p50 = async (who: Visited, steps = callOf(who, 'echo', SMALL)) =>
-    (await asked(scene, who, steps, { lanes: 1, times })).p50
+  const all = (who: Visited, steps = callOf(who, 'echo', SMALL)) =>
+    asked(scene, who, steps, { lanes: 1, times })
   return interleaved(rounds, {
-    ours: () => p50(ours),
-    modern: () => p50(ours, [modernCall(ours.agent, 'echo__echo', SMALL)]),
-    passThrough: () => p50(passThrough),
-    floor: () => p50(floor),
-    stdio: async () => (await stdio.run({ times, line: lineOf(SMALL) })).p50,
+    ours: () => all(ours),
+    modern: () => all(ours, [modernCall(ours.agent, 'echo__echo', SMALL)]),
+    passThrough: () => all(passThrough),
+    floor: () => all(floor),
+    stdio: async () => ({ ...(await stdio.run({ times, line: lineOf(SMALL) })), cpuUs: 0 }),
   })
 }
 

@@ -66,7 +66,7 @@ export class Worker<J extends object, M> {
   /** Also returns the process id of its server. */
   static async stdioLeg(...args: string[]) {
     const child = fork(join(HERE, 'stdio-leg.mjs'), [ECHO, ...args])
-    const worker = new Worker<{ times: number; line: string }, Pick<Measured, 'p50'>>(child)
+    const worker = new Worker<{ times: number; line: string }, Pick<Measured, 'p50' | 'p99'>>(child)
     const { pid } = await nextMessage<{ pid: number }>(child)
     return { worker, serverPid: pid }
   }

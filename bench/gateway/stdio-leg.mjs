@@ -25,7 +25,7 @@ process.on('message', async ({ times, line }) => {
     if (!result) return process.send({ error: 'the response has no result' })
   }
   ms.sort((a, b) => a - b)
-  process.send({ p50: ms[Math.floor(ms.length / 2)] })
+  process.send({ p50: ms[Math.floor(ms.length / 2)], p99: ms[Math.floor(ms.length * 0.99)] })
 })
 
 const ask = (line) =>

@@ -16,18 +16,30 @@ export interface Found {
 }
 
 export function rowsOf(found: Found) {
-  const { oneByOne: one, large: kib, largeResults: results, visits, library, everything } = found
+  const { oneByOne, large: kib, largeResults: results, visits, library, everything } = found
   const cpu = (who: keyof Found['atOnce']) => found.atOnce[who].map(({ cpuUs }) => cpuUs)
   const rate = (who: keyof Found['atOnce']) => found.atOnce[who].map(({ perSecond }) => perSecond)
-  const hops = (who: readonly number[]) => ratio(who, one.stdio, one.floor)
+  const one = (who: keyof Found['oneByOne'], figure: 'p50' | 'p99' | 'cpuUs') =>
+    oneByOne[who].map((measured) => measured[figure])
+  const hops = (who: keyof Found['oneByOne'], figure: 'p50' | 'p99' = 'p50') =>
+    ratio(one(who, figure), one('stdio', figure), one('floor', figure))
+  const oneCpu = (who: keyof Found['oneByOne']) => ratio(one(who, 'cpuUs'), one('floor', 'cpuUs'))
   const FLOOR = 'http-floor'
   const HOPS = 'stdio hop + http-floor'
   return [
-    row('tools/call, p50', HOPS, hops(one.ours), {
+    row('tools/call, p50', HOPS, hops('ours'), {
       goal: atMost(1.4, 1.25),
-      passThrough: hops(one.passThrough),
+      passThrough: hops('passThrough'),
     }),
-    row('tools/call of 2026-07-28, p50', HOPS, hops(one.modern)),
+    row('tools/call of 2026-07-28, p50', HOPS, hops('modern')),
+    row('tools/call, p99', HOPS, hops('ours', 'p99'), {
+      goal: atMost(2, 1.7),
+      passThrough: hops('passThrough', 'p99'),
+    }),
+    row('CPU per call, one at a time', FLOOR, oneCpu('ours'), {
+      goal: atMost(2.2, 1.8),
+      passThrough: oneCpu('passThrough'),
+    }),
     row('CPU per call, 64 in flight', FLOOR, ratio(cpu('ours'), cpu('floor')), {
       goal: atMost(1.6, 1.45),
       passThrough: ratio(cpu('passThrough'), cpu('floor')),
@@ -75,7 +87,9 @@ export function rowsOf(found: Found) {
       'its own HTTP mode',
       ratio(everything.atOnce.ours, everything.atOnce.own),
     ),
-    row('tools/call, p50 ms', '', median(one.ours), { passThrough: median(one.passThrough) }),
+    row('tools/call, p50 ms', '', median(one('ours', 'p50')), {
+      passThrough: median(one('passThrough', 'p50')),
+    }),
     row('CPU per call, 64 in flight, µs', '', median(cpu('ours')), {
       passThrough: median(cpu('passThrough')),
     }),
