@@ -20,12 +20,12 @@ import { inParallel, rawAnswer } from '../support/raw-http.ts'
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const RUNS = FULL ? 200_000 : 1000
 /** More requests, because a leak of a few kilobytes each must exceed the limit. */
-const SENT = FULL ? 200_000 : 5000
+const SENT = FULL ? 200_000 : 4000
 const PATIENCE_MS = FULL ? 30 * 60_000 : 600_000
 const MAX_GROWTH_MB = 20
 const WARM_UP = 2000
 /** Until the caches of both databases are full. */
-const SETTLING = FULL ? 50_000 : 10_000
+const SETTLING = FULL ? 50_000 : 5000
 const BATCH = 1000
 const LANES = 8
 /** The short run uses a fixed seed, the long one a new seed each time. A failure prints its seed. */

@@ -47,7 +47,7 @@ describe.runIf(process.platform === 'linux')('hostile output', () => {
   const WINDOW_MS = 2000
   const MAX_GROWTH_MB = 64
   /** Most bytes are not UTF-8 and become three: kept in memory, the short form would exceed the growth, too. */
-  const RANDOM_MB = FULL ? 50 : 25
+  const RANDOM_MB = FULL ? 50 : 15
   const MAX_LAG_MS = 200
   const MAX_LATER_MS = 20
 

@@ -4,7 +4,7 @@ import { ownFolder } from '../support/folder.ts'
 import { longLife } from '../support/long-life.ts'
 import { launchReady } from '../support/program.ts'
 
-const LINES = process.env.TOOLROOM_GOALS === 'full' ? 1_000_000 : 150_000
+const LINES = process.env.TOOLROOM_GOALS === 'full' ? 1_000_000 : 100_000
 const MAX_GROWTH_MB = 25
 
 const residentMb = (pid: number | undefined) =>
