@@ -14,7 +14,7 @@ type Service = Awaited<ReturnType<typeof openService>>
 const HOUR_S = 3600
 const DAY_S = 24 * HOUR_S
 /** Metrics are saved, and expired ones deleted, every ten seconds. */
-const ROUNDS = process.env.TOOLROOM_GOALS === 'full' ? 12 : 3
+const ROUNDS = process.env.TOOLROOM_GOALS === 'full' ? 12 : 2
 const OFFSETS_S = [10 * DAY_S, -10 * DAY_S, HOUR_S, -HOUR_S, 365 * DAY_S, -2 * HOUR_S, 2 * HOUR_S, -60, 60, 0]
 const MAX_DELETED = 0.1
 

@@ -6,7 +6,7 @@ import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED as headers, openHouse } from '../support/house.ts'
 
-const RUNS = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 20
+const RUNS = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 12
 
 test(`R23: ${RUNS} damaged databases start with all their servers, or refuse to start and name a way out`, async () => {
   const house = await openHouse()

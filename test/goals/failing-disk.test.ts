@@ -11,7 +11,7 @@ import { AUTHORISED, TOKEN } from '../support/house.ts'
 import { launch, launchReady } from '../support/program.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
-const DURING_WORK = FULL ? 140 : 24
+const DURING_WORK = FULL ? 140 : 16
 /** Between two failing operations; the short form covers the same operations with larger steps. */
 const STEP = FULL ? 1.7 : 2.5
 const AT_START = FULL ? 60 : 8

@@ -9,7 +9,7 @@ import { definition } from '../support/running.ts'
 import { openService } from '../support/service-process.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
-const LINES = FULL ? 1_000_000 : 150_000
+const LINES = FULL ? 1_000_000 : 100_000
 
 describe.runIf(process.platform === 'linux')('recovery', () => {
   test('a server that exits after 10 s of running has a new process within 100 ms and serves its tools again', {

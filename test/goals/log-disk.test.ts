@@ -12,7 +12,7 @@ type Service = Awaited<ReturnType<typeof openService>>
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const CAP_MB = 8
 const LINE_BYTES = 1000
-const BYTES = (FULL ? 200 : 40) * 1_000_000
+const BYTES = (FULL ? 200 : 30) * 1_000_000
 /** Total rate, chosen so that the rate limit drops nothing and the log thread is busy. */
 const LINES_PER_S = 5000
 const QUIET_LINES = 200

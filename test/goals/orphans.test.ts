@@ -16,7 +16,7 @@ import { definition } from '../support/running.ts'
 import { openService, reaperOf } from '../support/service-process.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
-const KILLS = FULL ? 1000 : 5
+const KILLS = FULL ? 1000 : 4
 const STOPS = FULL ? 500 : 2
 
 /** Identifies the children that have no mark: they are `sleep` with this argument. */

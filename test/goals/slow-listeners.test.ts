@@ -9,7 +9,7 @@ import { openService } from '../support/service-process.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SLEEPERS = 20
-const LISTENERS = FULL ? 200 : 50
+const LISTENERS = FULL ? 200 : 30
 const CALLS = FULL ? 20_000 : 300
 const MAX_GROWTH_MB = 40
 /** Longer than the 30 s after which a client that does not read is disconnected, whatever it was sent. */
