@@ -22,7 +22,12 @@ export type OpenStores = (options: {
   /** The log was damaged and replaced by an empty one. */
   readonly onDamaged: (sentence: string) => void
   readonly onDiscarded: (lines: readonly Discarded[]) => void
-}) => Promise<{ readonly logs: LogStore; readonly calls: CallStore }>
+}) => Promise<{
+  readonly logs: LogStore
+  readonly calls: CallStore
+  /** Starts their thread, which otherwise waits for the first tool servers. */
+  readonly start?: () => void
+}>
 
 interface Parts {
   readonly folder: string
@@ -38,6 +43,8 @@ export interface Logging {
   readonly log: Log
   readonly store: LogStore
   readonly calls: CallStore
+  /** Prepares both stores for being read. */
+  readonly startStores: () => void
   readonly pipeline: LogPipeline
   readonly serverLines: ServerLines
   /** Why log lines cannot be stored, or were lost in the last seconds; undefined while none are. */
@@ -73,7 +80,11 @@ export async function openLogging(parts: Parts): Promise<Logging> {
   }
   // Deferred, because problems that are found while the store opens cannot be logged yet.
   const onTrouble = (sentence: string) => void setImmediate(() => log.error(sentence))
-  const { logs: store, calls } = await options.openStores({
+  const {
+    logs: store,
+    calls,
+    start = () => {},
+  } = await options.openStores({
     folder,
     keepsPayloads: config.call_payloads === 'disk',
     maxBytes: config.log_max_mb * 1_048_576,
@@ -115,6 +126,7 @@ export async function openLogging(parts: Parts): Promise<Logging> {
     log,
     store,
     calls,
+    startStores: start,
     pipeline,
     serverLines,
     lossReason: () =>

@@ -242,6 +242,7 @@ async function open(
     const settled = Promise.race([started, sleep(SERVERS_FIRST_MS)]).then(() => sleep(AGENTS_FIRST_MS))
     await front.untilRequested(settled)
   }
+  logging.startStores()
   const { openRest } = await import('./rest.ts')
   rest = await openRest({
     ...base,

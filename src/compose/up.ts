@@ -74,7 +74,8 @@ async function start(
       onError: (error: Error) => onTrouble(error.message),
       workerUrl: new URL('./store-worker.js', pathToFileURL(mainFile)),
     })
-    return { logs: new LogThread(thread, maxBytes), calls: new CallThread(thread) }
+    const [logs, calls] = [new LogThread(thread, maxBytes), new CallThread(thread)]
+    return { logs, calls, start: () => thread.start() }
   }
   try {
     return await openService(config, {

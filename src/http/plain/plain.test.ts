@@ -114,13 +114,24 @@ test('a request that arrives in parts is the same request, wherever it was cut',
   }
 })
 
-test('a body of 256 KiB is read without node:http', async () => {
+test('a body of 256 KiB is read without node:http; a larger one, and one in many parts, by it', async () => {
   const { port } = await openFront(async (request, response) => {
-    response.writeHead(200).end(`${isWhole(request)} ${(await bodyOf(request)).length}`)
+    response.writeHead(200).end(`${isWhole(request) ? 'plain' : 'node'} ${(await bodyOf(request)).length}`)
   })
-  const { send, until } = client(port)
-  send(post(port, 'x'.repeat(256 * 1024)))
-  await until('true 262144')
+  const large = client(port)
+  large.send(post(port, 'x'.repeat(256 * 1024)))
+  await large.until('plain 262144')
+  const larger = client(port)
+  larger.send(post(port, 'x'.repeat(513 * 1024)))
+  await larger.until('node 525312')
+  const inParts = client(port)
+  const bytes = post(port, 'x'.repeat(200))
+  inParts.send(bytes.slice(0, -200))
+  for (let n = 0; n < 200; n += 1) {
+    inParts.send('x')
+    await sleep(2)
+  }
+  await inParts.until('node 200')
 })
 
 test('requests that are sent before the response to the last one are answered in their order', async () => {

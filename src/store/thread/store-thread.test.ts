@@ -115,7 +115,7 @@ test('a damaged log file is reported and replaced by an empty one', async () => 
   expect(troubles).toEqual([expect.stringContaining('was replaced by an empty one; the old file is now')])
 })
 
-test('what is stored before the thread has started is stored, even if the thread is closed at once; a page starts it', async () => {
+test('what is stored before the thread has started is stored, even if the thread is closed at once', async () => {
   const { path, store } = openThread()
   const stored = store.append([entry({ message: 'the first line' })])
   await store.close()

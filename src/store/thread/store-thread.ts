@@ -26,18 +26,8 @@ interface Pending {
 
 const BACKOFF = { firstMs: 100, maxMs: 10_000 }
 const CLOSE_WITHIN_MS = 10_000
-/** A thread takes as much CPU to start as a process, and the first tool servers are starting. Only these calls do not wait. */
+/** A thread takes as much CPU to start as a process, and the first tool servers are starting. What is stored meanwhile waits. */
 const START_AFTER_MS = 200
-const AT_ONCE: readonly string[] = [
-  'page',
-  'find',
-  'payload',
-  'histogram',
-  'oldest',
-  'chunk',
-  'clear',
-  'check',
-]
 
 /** The worker thread of the log and of the call history. Calls start there in the order in which they are made. */
 export class StoreThread {
@@ -53,6 +43,11 @@ export class StoreThread {
   constructor(options: ThreadOptions) {
     this.#options = options
     this.#restart = setTimeout(() => this.#start(), START_AFTER_MS)
+  }
+
+  /** Without the delay: what is stored will be read. */
+  start(): void {
+    if (!this.#hasStarted) this.#start()
   }
 
   call<S extends StoreName, O extends Operation<S>>(
@@ -91,8 +86,7 @@ export class StoreThread {
       this.#lastId += 1
       const request: Request = { id: this.#lastId, store, operation, args }
       this.#pending.set(request.id, { request, resolve, reject })
-      if (this.#worker) this.#worker.postMessage(request)
-      else if (!this.#hasStarted && AT_ONCE.includes(operation)) this.#start() // posts it
+      this.#worker?.postMessage(request) // without a worker, `#start` posts it
     })
   }
 
