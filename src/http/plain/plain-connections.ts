@@ -197,7 +197,6 @@ class PlainConnection {
   #onEnd = (): void => {
     if (this.#received > 0) this.#deps.onCut(this.#socket)
     this.#socket.end()
-    this.#response?.disconnected()
   }
 
   #onError = (): void => {

@@ -76,6 +76,33 @@ test('plain requests are answered without node:http, and another request on the 
   expect(bodies()).toEqual(['plain /mcp one', 'plain /mcp/x longer', 'node /mcp two', 'node /mcp three'])
 })
 
+test('each request is read with its own headers, however much it resembles the one before', async () => {
+  const { port } = await openFront(({ headers }, response) =>
+    response.writeHead(200).end(`<${headers['x-before']} ${headers['x-after']}>`),
+  )
+  const { send, until } = client(port)
+  const request = (before: string, after: string) =>
+    `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-Before: ${before}\r\nContent-Length: 2\r\nX-After: ${after}\r\n\r\n{}`
+  for (const [before, after] of [
+    ['a', 'a'],
+    ['a', 'a'],
+    ['b', 'a'],
+    ['b', 'b'],
+    ['a', 'bb'],
+  ] as const) {
+    send(request(before, after))
+    await until(`<${before} ${after}>`)
+  }
+})
+
+test('a client that wants the connection closed gets its response, and the connection is closed', async () => {
+  const { port } = await openFront()
+  const { send, closed, text } = client(port)
+  send(post(port, 'last', 'Connection: close\r\n'))
+  await closed
+  expect(text()).toContain('node /mcp last')
+})
+
 test('requests to other paths, and with other methods, are left to node:http', async () => {
   const { port } = await openFront()
   const api = client(port)
@@ -266,8 +293,10 @@ test('on shutdown idle connections are closed at once, and a pending request get
   const done = front.close()
   await idle.closed
   expect(busy.text()).toBe('')
+  const answeredAt = performance.now()
   answer()
   await Promise.all([busy.until('answered'), busy.closed, done])
+  expect(performance.now() - answeredAt).toBeLessThan(3000) // after 4 s all are closed
 })
 
 test('no request is read in another way than node:http reads it', async () => {
