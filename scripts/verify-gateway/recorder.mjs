@@ -10,18 +10,31 @@ const TEXT_MAX = 512 * 1024
 let count = 0
 
 subscribe('http.server.request.start', ({ request, response }) => {
+  record(request, response, capture(request, 'push'))
+})
+// Requests that the service reads without node:http have arrived as a whole.
+subscribe('toolroom.http.request.start', ({ request, response }) => {
+  record(request, response, () => request.body.toString('utf8'))
+})
+
+function record(request, response, sent) {
   if (!/^\/(mcp|\.well-known)\b/.test(request.url)) return
   count += 1
   const n = count
   const headers = Object.fromEntries(HEADERS.map((name) => [name, request.headers[name]]))
   note({ n, at: 'begin', method: request.method, url: request.url, headers })
-  const sent = capture(request, 'push')
+  let status = 200
+  const { writeHead } = response
+  response.writeHead = function (...args) {
+    status = args[0]
+    return writeHead.apply(this, args)
+  }
   const received = [capture(response, 'write'), capture(response, 'end')]
-  response.once('close', () => {
+  response.on('close', () => {
     const answer = received.map((text) => text()).join('')
-    note({ n, at: 'end', status: response.statusCode, sent: sent(), answer })
+    note({ n, at: 'end', status, sent: sent(), answer })
   })
-})
+}
 
 /** Captures the data passed to a method, without changing it. @returns a function that returns the text so far */
 function capture(stream, name) {
@@ -39,6 +52,6 @@ function capture(stream, name) {
   return () => Buffer.concat(parts).toString('utf8')
 }
 
-function note(record) {
-  appendFileSync(path, `${JSON.stringify(record)}\n`)
+function note(entry) {
+  appendFileSync(path, `${JSON.stringify(entry)}\n`)
 }

@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import type { HttpListener, HttpRequest } from '../../kernel/http/exchange.ts'
 import { PlainResponse } from './plain-response.ts'
@@ -19,6 +20,8 @@ interface Deps {
   readonly keepAliveMs: number
 }
 
+/** For programs that watch the service. Node publishes the requests of node:http as `http.server.request.start`. */
+const requestStart = channel('toolroom.http.request.start')
 const TICK_MS = 1000
 /** How long node:http does not see a connection that sends nothing, or only a part of its request. */
 const MAX_WAIT_TICKS = 2
@@ -155,6 +158,7 @@ class PlainConnection {
     this.#hasServed = true
     this.#deps.onServing(this.#socket)
     this.#response = new PlainResponse(this.#socket, this.#keepAlive, this.#onResponseEnd)
+    if (requestStart.hasSubscribers) requestStart.publish({ request, response: this.#response })
     this.#deps.listener(request, this.#response)
   }
 

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -5,7 +6,7 @@ import { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import type { AnyRequest, HttpResponse } from '../../kernel/http/exchange.ts'
+import type { AnyRequest, HttpResponse, WholeRequest } from '../../kernel/http/exchange.ts'
 import { Front } from '../front.ts'
 import { RequestHeads } from './request-head.ts'
 
@@ -101,6 +102,20 @@ test('a client that wants the connection closed gets its response, and the conne
   send(post(port, 'last', 'Connection: close\r\n'))
   await closed
   expect(text()).toContain('node /mcp last')
+})
+
+test('a program that watches the service sees plain requests and their responses', async () => {
+  const seen: unknown[] = []
+  const onStart = (message: unknown) => {
+    const { request, response } = message as { request: WholeRequest; response: HttpResponse }
+    response.on('close', () => seen.push([request.url, request.body.toString()]))
+  }
+  subscribe('toolroom.http.request.start', onStart)
+  onTestFinished(() => void unsubscribe('toolroom.http.request.start', onStart))
+  const { port } = await openFront()
+  const { send } = client(port)
+  send(post(port, 'watched'))
+  await expect.poll(() => seen).toEqual([['/mcp', 'watched']])
 })
 
 test('requests to other paths, and with other methods, are left to node:http', async () => {
