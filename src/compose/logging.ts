@@ -43,7 +43,7 @@ export interface Logging {
   readonly log: Log
   readonly store: LogStore
   readonly calls: CallStore
-  /** Prepares both stores for being read. */
+  /** Starts the thread of both stores now, because they will be read. */
   readonly startStores: () => void
   readonly pipeline: LogPipeline
   readonly serverLines: ServerLines

@@ -28,7 +28,7 @@ const LIMITS = {
   requireHostHeader: false, // the gate answers with problem+json
 }
 
-/** Handles some paths without the framework, and whole requests that are plain also without node:http. */
+/** Handles some paths without the framework. Plain requests for them are read without node:http, too. */
 export interface DirectRoute {
   readonly takes: (url: string) => boolean
   readonly listener: HttpListener
@@ -85,7 +85,7 @@ export function createListener(
   }
 }
 
-/** Every new connection is plain until it sends something else. Then Node's own listener gets it. */
+/** Every new connection starts here. Node's own listener gets those that send anything but plain requests. */
 function plainConnections(
   server: Server,
   serveByNode: (this: Server, socket: Socket) => void,
