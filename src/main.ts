@@ -7,11 +7,19 @@ type Up = typeof import('./compose/up.ts')
 /** The file of the service, which is a separate bundle. The build defines it. */
 declare const UP_FILE: string
 
-/** Loads only the code of the command: a bridge, which agents start often, loads neither the service nor the table. */
+/** `toolroom` or `toolroom up`, without flags, as a service manager or a script starts it. In a terminal, `toolroom` is more. */
+const isService = (argv: readonly string[]): boolean =>
+  argv.length === 0 ? !(process.stdout.isTTY && process.stdin.isTTY) : argv.length === 1 && argv[0] === 'up'
+
+/**
+ * Loads only the code of the command: a bridge, which agents start often, loads neither the service nor the table, and the
+ * service loads no command.
+ */
 async function main(argv: readonly string[]): Promise<void> {
   const file = fileURLToPath(import.meta.url)
   const startService = (words: readonly string[], options?: { readonly isQuiet: boolean }) =>
     (loadCompiled(join(dirname(file), UP_FILE)) as Up).up(words, file, options)
+  if (isService(argv)) return void (await startService([]))
   if (argv[0] === 'connect') return (await import('./cli/bridge/connect.ts')).connect(argv.slice(1))
   return (await import('./cli/dispatch.ts')).dispatch(argv, { file, startService })
 }

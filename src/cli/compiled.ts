@@ -18,8 +18,8 @@ export function loadCompiled(file: string): unknown {
   if (before) return before.exports
   const cacheFile = `${file}.${process.version}-${process.arch}.cache`
   const cachedData = readIfPresent(cacheFile)
-  const source = readFileSync(file, 'latin1') // the build escapes everything but ASCII
-  const script = new Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
+  const source = readFileSync(file, 'latin1') // a function, in ASCII: see scripts/build.mjs
+  const script = new Script(source, {
     filename: file,
     ...(cachedData && { cachedData }),
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,

@@ -4,7 +4,7 @@ import { readForeign } from '../kernel/files/foreign-file.ts'
 import { Jobs } from '../kernel/jobs.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { redactText } from '../kernel/secrets/redact-text.ts'
-import { PackageFolders } from '../packages/folders.ts'
+import type { PackageFolders } from '../packages/folders.ts'
 import { type Npm, npmEnvironment, npmVersions } from '../packages/npm.ts'
 import type { PackageStore } from '../packages/package-store.ts'
 import { createPackages, type Packages } from '../packages/packages.service.ts'
@@ -17,17 +17,16 @@ import { addUnderFreeName } from '../upstreams/server-name.ts'
 import type { Runtime } from './runtime.ts'
 
 interface Parts {
-  readonly folder: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly minAgeDays: () => number
   readonly mcpRegistry: () => string
   readonly facts: FactBus
   readonly secrets: KnownSecrets
   readonly store: PackageStore
+  readonly folders: PackageFolders
   readonly engine: Pick<Runtime, 'run' | 'tryOut'>
   readonly references: References
-  /** Called only after the service has started. */
-  readonly servers: () => Servers
+  readonly servers: Servers
 }
 
 const AT_ONCE = 2
@@ -39,7 +38,7 @@ const START_WAIT_S = 30
 
 /** The packages, connected to npm, the registries and the servers. */
 export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
-  const { folder, facts, secrets, store, engine, references, servers } = parts
+  const { facts, secrets, store, engine, references, servers } = parts
   const clean = (text: string) => redactText(text, secrets)
   const jobs = new Jobs({
     now: Date.now,
@@ -57,7 +56,7 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
   const settings = cached(() => readSettings(rawNpm, parts.env))
   const packages = createPackages({
     store,
-    folders: new PackageFolders(folder),
+    folders: parts.folders,
     registry: new Registry({ settings, now: Date.now }),
     npm,
     npmVersions: cached(() => npmVersions(rawNpm)),
@@ -75,17 +74,17 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
       throw new AppError('server_start_failed', message, { ...(hint !== null && { hint }) })
     },
     serversOf: async (name) =>
-      (await servers().ofPackage(name)).map((server) => {
+      (await servers.ofPackage(name)).map((server) => {
         const resolved = references.resolve(server.id, server)
         const { id, command, args, env, cwd, ...rest } = resolved.ok ? resolved.definition : server
         const { isolation, isolation_options } = rest
         return { id, program: command, args, env, cwd, walls: { isolation, isolation_options } }
       }),
-    restartServers: (name) => servers().packageSwitched(name),
+    restartServers: (name) => servers.packageSwitched(name),
     createServer: async ({ name, ...input }, by) => {
-      const { id } = await addUnderFreeName(name, (free) => servers().add({ name: free, ...input }, by))
+      const { id } = await addUnderFreeName(name, (free) => servers.add({ name: free, ...input }, by))
       try {
-        const { running } = await servers().start(id, START_WAIT_S, by)
+        const { running } = await servers.start(id, START_WAIT_S, by)
         return { id, status: running ? 'running' : 'starting', error: null }
       } catch (error) {
         if (!(error instanceof AppError)) throw error

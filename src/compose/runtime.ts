@@ -1,6 +1,5 @@
 import { ChangeLog } from '../gateway/pins/log-changes.ts'
 import { Pins } from '../gateway/pins/pins.ts'
-import type { Remotes } from '../http-servers/remote.ts'
 import type { Closer } from '../kernel/closer.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
@@ -8,10 +7,7 @@ import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { redactText } from '../kernel/secrets/redact-text.ts'
 import { VERSION } from '../kernel/version.ts'
 import type { ClientEvents } from '../mcp/client/mcp-client.ts'
-import { HttpMcpClient } from '../mcp/transports/http/http-mcp-client.ts'
-import { testConnection } from '../mcp/transports/http/test-connection.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
-import type { Network } from '../net/connection-pool.ts'
 import type { InstanceOwner } from '../protocol/call.ts'
 import type { TryOut } from '../servers/actions/trial.ts'
 import { type Instance, Instances } from '../servers/instances.ts'
@@ -192,28 +188,6 @@ function eventsOfInstance(instance: Instance): ClientEvents & { profile: Instanc
       if (!isFirst) notify(serverId, TOOLS_CHANGED, undefined, undefined)
     },
     onNotification: (method, params, clientId) => notify(serverId, method, params, clientId),
-  }
-}
-
-/** Opens and tests connections to HTTP servers. */
-export function openRemotes(network: Partial<Network>): Remotes {
-  return {
-    test: ({ url, headers, transport }, authorizer) =>
-      testConnection({ url, headers, transport, network, authorizer, version: VERSION }),
-    open: ({ url, headers, transport }, { known, authorizer }, { onDiscovered, ...events }) =>
-      new HttpMcpClient({
-        url,
-        headers,
-        transport,
-        known,
-        network,
-        authorizer,
-        version: VERSION,
-        ...events,
-        onTools: (list, { era: _, ...handshake }, used) => {
-          if (used !== 'stdio') onDiscovered({ ...handshake, transport: used, ...list })
-        },
-      }),
   }
 }
 

@@ -9,7 +9,7 @@ import { AgentPromptsAndResources } from './catalogue/agent-prompts-and-resource
 import type { AgentToolLists } from './catalogue/agent-tool-lists.ts'
 import { createAggregateHandler } from './endpoint/aggregate-handler.ts'
 import { createForward } from './endpoint/forward.ts'
-import { createMcpEndpoint, isMcpPath } from './endpoint/mcp-endpoint.ts'
+import { createMcpEndpoint } from './endpoint/mcp-endpoint.ts'
 import { capabilitiesIn } from './endpoint/modern-messages.ts'
 import { ModernReplies } from './endpoint/modern-reply.ts'
 import { createRefusedCalls } from './endpoint/refused-calls.ts'
@@ -46,8 +46,7 @@ interface Deps {
 }
 
 export interface Gateway {
-  /** Whether a URL is one of the gateway's. */
-  readonly takes: (url: string) => boolean
+  /** Answers requests for which `isMcpPath` is true. */
   readonly listener: HttpListener
   close(): void
 }
@@ -99,7 +98,6 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
   })
   const onError = (error: unknown) => log.error({ error }, 'gateway request failed')
   return {
-    takes: isMcpPath,
     listener: createMcpEndpoint({
       ...parts,
       handler,

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { Turns } from '../kernel/async/turns.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { JobHandle, Jobs } from '../kernel/jobs.ts'
-import type { Program } from '../kernel/server-state.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { Network } from '../net/connection-pool.ts'
@@ -20,7 +19,7 @@ import type {
   SearchInput,
   Updated,
 } from './packages.schema.ts'
-import { chooseBin, installedProgram } from './program.ts'
+import { chooseBin } from './program.ts'
 import { refreshPackages } from './refresh.ts'
 import { searchMcpRegistry } from './registry/mcp-registry.ts'
 import type { Registry } from './registry/registry.ts'
@@ -288,9 +287,6 @@ export function createPackages(deps: Deps) {
         next_cursor: null,
       }
     },
-
-    programOf: (name: string, program: string): Program =>
-      installedProgram(folders, name, recordOf(name), program),
 
     /** The program of a new server. */
     binOf: (name: string, wanted: string | undefined): string => chooseBin(find(name), wanted),

@@ -4,7 +4,7 @@ import { AppError } from '../kernel/errors.ts'
 import type { Program } from '../kernel/server-state.ts'
 import type { PackageFolders } from './folders.ts'
 import { packageFolder } from './inspect.ts'
-import type { InstalledVersion, PackageRecord } from './package-store.ts'
+import type { InstalledVersion, PackageRecord, PackageStore } from './package-store.ts'
 
 /** As npx chooses: the only program, else the one named like the package. Throws when neither exists. */
 export function chooseBin({ name, current }: PackageRecord, wanted: string | undefined): string {
@@ -23,8 +23,19 @@ export function chooseBin({ name, current }: PackageRecord, wanted: string | und
   throw unclear(`'${name}' has several programs`, bins)
 }
 
+/** What the servers of installed packages run. */
+export const installedPrograms =
+  (store: Pick<PackageStore, 'all'>, folders: Pick<PackageFolders, 'current'>) =>
+  (name: string, program: string): Program =>
+    installedProgram(
+      folders,
+      name,
+      store.all().find((record) => record.name === name),
+      program,
+    )
+
 /** What a server of this package runs, checked on the disk. */
-export function installedProgram(
+function installedProgram(
   folders: Pick<PackageFolders, 'current'>,
   name: string,
   record: PackageRecord | undefined,

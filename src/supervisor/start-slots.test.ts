@@ -58,3 +58,16 @@ test('each turn of the event loop gives one slot, so that requests are answered 
   counting.isOver = true
   expect(new Set(turns).size).toBe(4)
 })
+
+test('a start that no other precedes waits for no turn of the event loop', async () => {
+  const slots = new StartSlots(4, 10_000)
+  for (const round of ['first', 'later']) {
+    let isNextTurn = false
+    setImmediate(() => {
+      isNextTurn = true
+    })
+    await slots.acquire(never())
+    expect(isNextTurn, round).toBe(false)
+    await sleep(5)
+  }
+})

@@ -26,9 +26,11 @@ export class StartSlots {
     return release
   }
 
+  /** Settles when no other start belongs to this turn of the event loop: at once for the first. */
   async #turn(): Promise<void> {
-    this.#lastTurn = this.#lastTurn.then(() => nextTurn())
-    await this.#lastTurn
+    const before = this.#lastTurn
+    this.#lastTurn = before.then(() => nextTurn())
+    await before
   }
 
   #acquire(signal: AbortSignal): Promise<Release | undefined> {

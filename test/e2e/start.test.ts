@@ -107,6 +107,30 @@ describe('failed starts', () => {
     expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('in use by another Toolroom') })
   })
 
+  test('no server is started before the port is open', async () => {
+    const first = await launchReady()
+    const started = join(ownFolder(), 'started')
+    const script = `require('node:fs').writeFileSync(${JSON.stringify(started)}, '')`
+    const eager = { name: 'eager', command: process.execPath, args: ['-e', script], start_mode: 'eager' }
+    const headers = { ...json, ...AUTHORISED }
+    await fetch(`${first.address}/api/servers`, { method: 'POST', headers, body: JSON.stringify(eager) })
+    await fetch(`${first.address}/api/servers/eager/start?wait_s=0`, { method: 'POST', headers: AUTHORISED })
+    await expect.poll(() => existsSync(started)).toBe(true)
+    first.child.kill('SIGTERM')
+    await first.ended
+    rmSync(started)
+    const taken = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void taken.close())
+    await once(taken, 'listening')
+    const { port } = taken.address() as { port: number }
+    const second = await launch({ home: first.home, env: { PORT: String(port) } }).ended
+    expect(second.code).toBe(1)
+    expect(existsSync(started)).toBe(false)
+    const third = await launchReady({ home: first.home })
+    await expect.poll(() => existsSync(started)).toBe(true)
+    third.child.kill('SIGTERM')
+  })
+
   test('a data folder in use exits with 75 and does not affect the running service', async () => {
     const first = await launchReady()
     const second = await launch({ home: first.home }).ended

@@ -14,8 +14,6 @@ export interface Count {
   readonly at: number
   readonly count: number
 }
-/** The service is loaded as a function, see src/cli/compiled.ts: its offsets include the head of that function. */
-const WRAPPER = '(function (exports, require, module, __filename, __dirname) {'.length
 
 const MAX_SOCKETS = 64
 
@@ -60,9 +58,7 @@ async function measured(main: string, home: string, flags: readonly string[]) {
       const reply = once(child, 'message')
       child.send('counts')
       const [counts] = await reply
-      return counts.map((each: Count) =>
-        each.url.endsWith('.cjs') ? { ...each, at: each.at - WRAPPER } : each,
-      )
+      return counts
     },
   }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { AnyRequest, HttpListener, HttpRequest, HttpResponse } from '../../kernel/http/exchange.ts'
+import { serverSegmentOf } from '../../kernel/http/mcp-path.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { LEGACY_VERSIONS } from '../../protocol/versions.ts'
@@ -64,9 +65,6 @@ interface Exchange {
 
 const SESSION = 'mcp-session-id'
 const OPEN_BRACE = 0x7b
-const PATH = /^\/mcp(?:\/([^/?#]+))?\/?(?:\?|$)/
-
-export const isMcpPath = (url: string): boolean => url.startsWith('/mcp') && PATH.test(url)
 
 /** `/mcp` and `/mcp/{server_id}`. Served without the framework, because every call of an agent passes here. */
 export function createMcpEndpoint(deps: Deps): HttpListener {
@@ -338,7 +336,7 @@ const isJson = (type: string): boolean => type === 'application/json' || /^appli
 
 function serverIdIn(url: string): string | undefined {
   if (url === '/mcp') return undefined
-  const segment = PATH.exec(url)?.[1]
+  const segment = serverSegmentOf(url)
   if (segment === undefined) return undefined
   try {
     return decodeURIComponent(segment)

@@ -117,11 +117,12 @@ describe('changed tools', () => {
       changed: ['read'],
       diffs: [{ field: '/description' }],
     })
+    await post(house, '/api/servers/retold/stop') // otherwise it would start with Toolroom
     await house.close()
     server.write([READ, { ...LIST, title: 'List' }])
     const again = await openHouse({ home: house.home })
     const laterChanges = await recordChanges(again)
-    await post(again, '/api/servers/retold/restart')
+    await post(again, '/api/servers/retold/start')
     await expect.poll(() => laterChanges, PATIENTLY).toHaveLength(1)
     expect(laterChanges[0]).toMatchObject({ changed: ['read', 'list'], added: [] })
     expect(laterChanges[0]?.diffs.map(({ tool: name, field }) => name + field)).toEqual([

@@ -12,7 +12,6 @@ const LONGEST = 2000
 /** Characters that are compared. */
 const COMPARED = 8000
 const MOST_WORDS = 1000
-const WORD = /\s+|[\p{L}\p{M}\p{N}_]+|[^\s\p{L}\p{M}\p{N}_]/gu
 
 /**
  * The word diff of two texts, in at most 2,000 characters. An ellipsis marks text that is left out, and invisible
@@ -25,15 +24,20 @@ export function wordDiff(before: string, after: string, most = MOST_WORDS): Word
   const changes =
     old === now
       ? [replaced('removed', old), replaced('added', now)]
-      : compare(old.match(WORD) ?? [], now.match(WORD) ?? [], most)
+      : compare(wordsOf(old), wordsOf(now), most)
   const runs = joined(changes)
   return bounded(runs.map((run, index) => shortened(run, index === 0, index === runs.length - 1)))
 }
 
+const wordsOf = (text: string): string[] =>
+  text.match(/\s+|[\p{L}\p{M}\p{N}_]+|[^\s\p{L}\p{M}\p{N}_]/gu) ?? []
+
 /** Escapes as `\u{200B}` what has no width, changes the writing direction, or only looks like a space. */
 export const visible = (text: string): string =>
-  text.replace(UNSEEN, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase()}}`)
-const UNSEEN = /(?![\t\n ])[\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u{2800}]/gu
+  text.replace(
+    /(?![\t\n ])[\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u{2800}]/gu,
+    (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase()}}`,
+  )
 
 const replaced = (kind: Change['kind'], text: string): Change => ({ kind, text })
 

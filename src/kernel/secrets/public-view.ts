@@ -42,7 +42,6 @@ function publicValue(key: string, value: unknown, program: string): unknown {
 const PROGRAM = /^[\w.+@-]{1,64}$/
 const FLAG = /^(?:--?|-[A-Za-z]|-(?![pu])[a-z]{2,12}|--[A-Za-z][A-Za-z0-9-]{0,63})$/
 const NUMBER = /^[+-]?\d{1,10}(?:\.\d{1,10})?$/
-const PATH = /^(?:(?:~|\.{1,2}|[A-Za-z]:)?[\\/][\p{L}\p{M}\p{N}_.@+\\/~-]*|\.{1,2}|~)$/u
 const URL_WITHOUT_SECRETS = /^[a-z][a-z0-9+.-]{0,30}:\/\/[^\s?#@"'<>]+$/i
 const SCOPED_PACKAGE = /^@[a-z0-9][a-z0-9._-]{0,127}\/[a-z0-9][a-z0-9._-]{0,127}(?:@[\w.^~-]{1,64})?$/
 const PACKAGE_WITH_VERSION =
@@ -52,7 +51,9 @@ const PACKAGE_NAME = /^[a-z][a-z0-9._-]{0,127}(?:\[[a-z,-]{1,64}\])?$/
 const KEY_IN_PATH =
   /(?<![A-Za-z0-9])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}|[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-/i
 
-const isPath = (text: string): boolean => PATH.test(text) && !KEY_IN_PATH.test(text)
+const isPath = (text: string): boolean =>
+  /^(?:(?:~|\.{1,2}|[A-Za-z]:)?[\\/][\p{L}\p{M}\p{N}_.@+\\/~-]*|\.{1,2}|~)$/u.test(text) &&
+  !KEY_IN_PATH.test(text)
 
 function isHarmless(arg: string): boolean {
   if (arg.length > 4096) return false

@@ -1,13 +1,13 @@
-import type { HttpServers } from '../http-servers/http-servers.service.ts'
-import { httpTarget } from '../http-servers/import-target.ts'
-import type { Packages } from '../packages/packages.service.ts'
-import type { Secrets } from '../secrets/secrets.service.ts'
-import type { FindProgram } from '../servers/actions/diagnose.ts'
-import { createImporter } from '../servers/import.service.ts'
-import { stdioTarget } from '../servers/import-target.ts'
-import type { Servers } from '../servers/servers.service.ts'
-import type { OptionDeps } from '../upstreams/import/apply-options.ts'
-import type { References } from '../upstreams/references.ts'
+import type { HttpServers } from '../../http-servers/http-servers.service.ts'
+import { httpTarget } from '../../http-servers/import-target.ts'
+import type { Packages } from '../../packages/packages.service.ts'
+import type { Secrets } from '../../secrets/secrets.service.ts'
+import type { FindProgram } from '../../servers/actions/diagnose.ts'
+import { createImporter } from '../../servers/import.service.ts'
+import { stdioTarget } from '../../servers/import-target.ts'
+import type { Servers } from '../../servers/servers.service.ts'
+import type { OptionDeps } from '../../upstreams/import/apply-options.ts'
+import type { References } from '../../upstreams/references.ts'
 
 interface Parts {
   readonly references: References

@@ -1,71 +1,73 @@
-import { agentRoutes } from '../agents/agents.routes.ts'
-import { editRoutes } from '../agents/edit/edit.routes.ts'
-import { restoreRoutes } from '../agents/edit/restore.routes.ts'
-import { callRoutes } from '../calls/calls.routes.ts'
-import { savedCallRoutes } from '../calls/saved-calls.routes.ts'
-import type { Config } from '../config/config.ts'
-import type { RunningSettings } from '../config/running-settings.ts'
-import { eventRoutes } from '../events/events.routes.ts'
-import { MCP_ROUTES } from '../gateway/endpoint/mcp.schema.ts'
-import { keyRoutes } from '../gateway/keys/keys.routes.ts'
-import { pinRoutes } from '../gateway/pins/pins.routes.ts'
-import type { Pins } from '../gateway/pins/pins.ts'
-import { presetRoutes } from '../gateway/presets/presets.routes.ts'
-import { visibilityRoutes } from '../gateway/visibility/visibility.routes.ts'
-import { healthRoutes } from '../health/health.routes.ts'
-import { buildApp } from '../http/app.ts'
-import { type AccessToken, type Guesses, hasToken } from '../http/auth.ts'
-import type { Front } from '../http/front.ts'
-import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
-import type { HttpServers } from '../http-servers/http-servers.service.ts'
-import { isolationRoutes } from '../isolation/isolation.routes.ts'
-import { createIsolation } from '../isolation/isolation.service.ts'
-import { jobRoutes } from '../jobs/jobs.routes.ts'
-import type { Closer } from '../kernel/closer.ts'
-import type { AuditEntry, FactBus } from '../kernel/facts.ts'
-import type { Jobs } from '../kernel/jobs.ts'
-import type { Log } from '../kernel/log.ts'
-import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
-import type { Vault } from '../kernel/secrets/vault.ts'
-import { VERSION } from '../kernel/version.ts'
-import { liveRoutes } from '../live/live.routes.ts'
-import type { Live } from '../live/live.service.ts'
-import { logRoutes } from '../logs/logs.routes.ts'
-import { createLogs } from '../logs/logs.service.ts'
-import { metricsRoutes } from '../metrics/metrics.routes.ts'
-import type { Metrics } from '../metrics/metrics.service.ts'
-import { noticeRoutes } from '../notices/notices.routes.ts'
-import { loginPages } from '../oauth/login-pages.routes.ts'
-import { oauthRoutes } from '../oauth/oauth.routes.ts'
-import { packageRoutes } from '../packages/packages.routes.ts'
-import type { Packages } from '../packages/packages.service.ts'
-import { processRoutes } from '../processes/processes.routes.ts'
-import { createProcesses } from '../processes/processes.service.ts'
-import { redactRoutes } from '../redact/redact.routes.ts'
-import { secretRoutes } from '../secrets/secrets.routes.ts'
-import { serverRoutes } from '../servers/servers.routes.ts'
-import type { Servers } from '../servers/servers.service.ts'
-import { openOwnership } from '../store/agents.store.ts'
-import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
-import { endOrphan } from '../supervisor/orphans/end-orphan.ts'
-import { findOrphans } from '../supervisor/orphans/orphans.ts'
-import type { Catalogues } from '../upstreams/catalogues.ts'
-import { elicitationRoutes } from '../upstreams/elicitations.routes.ts'
-import { Elicitations } from '../upstreams/elicitations.ts'
-import type { Upstreams } from '../upstreams/upstreams.ts'
+import { agentRoutes } from '../../agents/agents.routes.ts'
+import { editRoutes } from '../../agents/edit/edit.routes.ts'
+import { restoreRoutes } from '../../agents/edit/restore.routes.ts'
+import { appFramePages, appRoutes } from '../../apps/apps.routes.ts'
+import { createFrames } from '../../apps/frames.ts'
+import { callRoutes } from '../../calls/calls.routes.ts'
+import { savedCallRoutes } from '../../calls/saved-calls.routes.ts'
+import type { Config } from '../../config/config.ts'
+import type { RunningSettings } from '../../config/running-settings.ts'
+import { eventRoutes } from '../../events/events.routes.ts'
+import { MCP_ROUTES } from '../../gateway/endpoint/mcp.schema.ts'
+import { keyRoutes } from '../../gateway/keys/keys.routes.ts'
+import { pinRoutes } from '../../gateway/pins/pins.routes.ts'
+import type { Pins } from '../../gateway/pins/pins.ts'
+import { presetRoutes } from '../../gateway/presets/presets.routes.ts'
+import { visibilityRoutes } from '../../gateway/visibility/visibility.routes.ts'
+import { healthRoutes } from '../../health/health.routes.ts'
+import { buildApp } from '../../http/app.ts'
+import { type AccessToken, type Guesses, hasToken } from '../../http/auth.ts'
+import type { Front } from '../../http/front.ts'
+import { httpServerRoutes } from '../../http-servers/http-servers.routes.ts'
+import type { HttpServers } from '../../http-servers/http-servers.service.ts'
+import { isolationRoutes } from '../../isolation/isolation.routes.ts'
+import { createIsolation } from '../../isolation/isolation.service.ts'
+import { jobRoutes } from '../../jobs/jobs.routes.ts'
+import type { Closer } from '../../kernel/closer.ts'
+import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
+import type { Jobs } from '../../kernel/jobs.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
+import type { Vault } from '../../kernel/secrets/vault.ts'
+import { VERSION } from '../../kernel/version.ts'
+import { liveRoutes } from '../../live/live.routes.ts'
+import type { Live } from '../../live/live.service.ts'
+import { logRoutes } from '../../logs/logs.routes.ts'
+import { createLogs } from '../../logs/logs.service.ts'
+import { metricsRoutes } from '../../metrics/metrics.routes.ts'
+import type { Metrics } from '../../metrics/metrics.service.ts'
+import { noticeRoutes } from '../../notices/notices.routes.ts'
+import { loginPages } from '../../oauth/login-pages.routes.ts'
+import { oauthRoutes } from '../../oauth/oauth.routes.ts'
+import { packageRoutes } from '../../packages/packages.routes.ts'
+import type { Packages } from '../../packages/packages.service.ts'
+import { processRoutes } from '../../processes/processes.routes.ts'
+import { createProcesses } from '../../processes/processes.service.ts'
+import { redactRoutes } from '../../redact/redact.routes.ts'
+import { secretRoutes } from '../../secrets/secrets.routes.ts'
+import type { ProgramOf } from '../../servers/run-settings.ts'
+import { serverRoutes } from '../../servers/servers.routes.ts'
+import type { Servers } from '../../servers/servers.service.ts'
+import { openOwnership } from '../../store/agents.store.ts'
+import type { ConfigurationDatabase } from '../../store/configuration/configuration.ts'
+import { endOrphan } from '../../supervisor/orphans/end-orphan.ts'
+import { findOrphans } from '../../supervisor/orphans/orphans.ts'
+import type { Catalogues } from '../../upstreams/catalogues.ts'
+import { elicitationRoutes } from '../../upstreams/elicitations.routes.ts'
+import { Elicitations } from '../../upstreams/elicitations.ts'
+import type { Upstreams } from '../../upstreams/upstreams.ts'
+import type { openCalls } from '../calls.ts'
+import type { openEvents } from '../events.ts'
+import type { openGateway } from '../gateway.ts'
+import type { Logging } from '../logging.ts'
+import type { openLogins } from '../logins.ts'
+import type { openNotices } from '../notices.ts'
+import type { openReferences } from '../references.ts'
+import type { Runtime } from '../runtime.ts'
+import type { ServiceOptions } from '../service-options.ts'
 import { openAgents } from './agents.ts'
-import { openApps } from './apps.ts'
-import type { openCalls } from './calls.ts'
-import type { openEvents } from './events.ts'
-import type { openGateway } from './gateway.ts'
 import { openImporting } from './importing.ts'
-import type { Logging } from './logging.ts'
-import type { openLogins } from './logins.ts'
-import type { openNotices } from './notices.ts'
-import type { openReferences } from './references.ts'
-import type { Runtime } from './runtime.ts'
 import { openSelf } from './self.ts'
-import type { ServiceOptions } from './service-options.ts'
 import { openTransfer } from './transfer.ts'
 
 type Opened<Open extends (...args: never[]) => unknown> = Awaited<ReturnType<Open>>
@@ -100,6 +102,8 @@ interface Parts extends Opened<typeof openNotices>, Opened<typeof openReferences
   readonly metrics: Metrics
   readonly live: Live
   readonly packages: Packages
+  /** What a server of an installed package runs. */
+  readonly programOf: ProgramOf
   readonly jobs: Jobs
 }
 
@@ -117,7 +121,6 @@ export async function openRest(parts: Parts) {
     ...parts,
     platform: config.platform,
     ownership: await openOwnership(database, vault, gateway.keyStore),
-    programOf: parts.packages.programOf,
     importing,
     keys: gateway.keys,
     offeredTo: gateway.offeredTo,
@@ -198,3 +201,13 @@ export async function openRest(parts: Parts) {
   return { app, agents }
 }
 export type Rest = Opened<typeof openRest>
+
+/** The pages of servers that hosts show beside results. */
+function openApps(upstreams: Pick<Upstreams, 'relay'>) {
+  const frames = createFrames({
+    read: async (id, uri, options) =>
+      upstreams.relay(id, { method: 'resources/read', params: { uri }, options }),
+    now: Date.now,
+  })
+  return { routes: appRoutes(frames), pages: appFramePages(frames) }
+}
