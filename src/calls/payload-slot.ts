@@ -23,8 +23,8 @@ export class PayloadSlot {
   /** Set when the bytes are redacted; undefined while they are as they were received. */
   #kept: 'as received' | KeptPayload | undefined
 
-  /** On the path of every call: copies the bytes, and no more of them than are kept. */
-  write(call_id: number, args: unknown, result: Buffer | undefined): void {
+  /** On the path of every call: copies the bytes, and no more of them than are kept. A text of a result is ASCII. */
+  write(call_id: number, args: unknown, result: Buffer | string | undefined): void {
     const json = args instanceof RawJson ? args.json : args === undefined ? '' : JSON.stringify(args)
     const most = Math.min(json.length * 3, MAX_READ_BYTES) + Math.min(result?.length ?? 0, MAX_READ_BYTES)
     if (most > this.#bytes.length || (this.#bytes.length > SMALL_BYTES && most <= SMALL_BYTES))
@@ -37,7 +37,8 @@ export class PayloadSlot {
       typeof json === 'string' ? this.#bytes.write(json) : json.copy(this.#bytes, 0, 0, MAX_READ_BYTES)
     this.#argumentsEnd = size > MAX_READ_BYTES ? MAX_READ_BYTES : size
     this.#end = this.#argumentsEnd
-    if (result) {
+    if (typeof result === 'string') this.#end += this.#bytes.write(result, this.#argumentsEnd, 'latin1')
+    else if (result) {
       const kept = result.length > MAX_READ_BYTES ? result.subarray(0, MAX_READ_BYTES) : result
       this.#bytes.set(kept, this.#argumentsEnd)
       this.#end += kept.length

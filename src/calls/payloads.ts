@@ -46,7 +46,7 @@ export class CallPayloads {
   }
 
   /** On the path of every call. */
-  keep(call_id: number, args: unknown, result: Buffer | undefined): void {
+  keep(call_id: number, args: unknown, result: Buffer | string | undefined): void {
     const at = this.#added % this.#size
     const slot = this.#slots[at] ?? new PayloadSlot()
     this.#slots[at] = slot

@@ -23,15 +23,16 @@ export interface ConnectionLimits {
  * whose client does not read. Clients that only hold connections open can neither lock out others nor fill the memory.
  */
 export function limitConnections(server: Server, limits: typeof LIMITS = LIMITS): ConnectionLimits {
-  const open = new Set<Socket>()
-  const idle = new Set<Socket>() // in the order in which they became idle
+  /** When each connection became idle, as a number that grows; 0 while it is served. A set would be changed twice per call. */
+  const open = new Map<Socket, { idleSince: number }>()
+  let lastIdle = 0
   const unread = new Set<Socket>() // in the order in which it was noticed
   let timer: NodeJS.Timeout | undefined
 
   /** Node extends the timeout of a socket whenever the client has read something. */
   const check = () => {
     let bytes = 0
-    for (const socket of open) {
+    for (const socket of open.keys()) {
       bytes += socket.writableLength
       if (socket.writableLength > 0) {
         unread.add(socket)
@@ -46,14 +47,23 @@ export function limitConnections(server: Server, limits: typeof LIMITS = LIMITS)
   }
 
   const serving = (socket: Socket): void => {
-    idle.delete(socket)
+    const connection = open.get(socket)
+    if (connection) connection.idleSince = 0
   }
   const becomesIdle = (socket: Socket): void => {
-    if (!socket.destroyed) idle.add(socket)
+    const connection = open.get(socket)
+    lastIdle += 1
+    if (connection) connection.idleSince = lastIdle
+  }
+  const longestIdle = (): Socket | undefined => {
+    let [longest, since]: [Socket | undefined, number] = [undefined, Number.POSITIVE_INFINITY]
+    for (const [socket, { idleSince }] of open)
+      if (idleSince > 0 && idleSince < since && !socket.destroyed) [longest, since] = [socket, idleSince]
+    return longest
   }
 
   const makeRoom = () => {
-    const [longest] = idle
+    const longest = longestIdle()
     if (longest) longest.destroy()
     else {
       check()
@@ -71,12 +81,13 @@ export function limitConnections(server: Server, limits: typeof LIMITS = LIMITS)
   server.on('connection', (socket: Socket) => {
     if (open.has(socket)) return // reinserted after an upgrade offer that was ignored
     if (open.size >= limits.connections) makeRoom()
-    open.add(socket)
-    idle.add(socket)
+    open.set(socket, { idleSince: 0 })
+    becomesIdle(socket)
     timer ??= setInterval(check, CHECK_EVERY_MS).unref()
     socket.on('timeout', () => socket.destroy())
     socket.once('close', () => {
-      for (const sockets of [open, idle, unread]) sockets.delete(socket)
+      open.delete(socket)
+      unread.delete(socket)
       if (open.size > 0) return
       clearInterval(timer)
       timer = undefined

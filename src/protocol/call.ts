@@ -2,6 +2,8 @@ import type { CancelSignal } from '../kernel/cancel.ts'
 import { CODES } from './codes.ts'
 import type { RemoteError } from './json-rpc-message.ts'
 
+export type { CallResult } from './json-rpc-message.ts'
+
 /** The `params` of a request, or any other JSON object in the protocol. */
 export type Params = Readonly<Record<string, unknown>>
 
@@ -88,13 +90,6 @@ export interface ModernParams {
 /** A request with its time limit. Null: it lasts as long as the connection. */
 export interface TimedCallOptions extends CallOptions {
   readonly timeoutMs: number | null
-}
-
-/** The result of a request. */
-export interface CallResult {
-  readonly value: unknown
-  /** The result as the server wrote it: digits, spaces, order and unknown fields included. */
-  readonly json: Buffer
 }
 
 /** Why a request has no result. `remote`: the server answered with an error. */

@@ -10,11 +10,22 @@ export interface Message {
   readonly id?: unknown
   readonly method?: unknown
   readonly params?: unknown
-  /** Undefined for a large result, which is parsed on demand. */
+  /** Undefined for most results, which are parsed on demand. */
   readonly result?: unknown
   readonly error?: unknown
   /** The position of the result in the line, if it is known. */
   readonly resultAt?: ByteRange
+  /** The text of the result, if the line is small and only ASCII. */
+  readonly resultText?: string | undefined
+}
+
+/** The result of a request. */
+export interface CallResult {
+  readonly value: unknown
+  /** The result as the server wrote it: digits, spaces, order and unknown fields included. */
+  readonly json: Buffer
+  /** The same as text, if it is small and only ASCII, as most results are. Then `json` is made on first access. */
+  readonly text?: string | undefined
 }
 
 /** The error in a response. */
@@ -40,10 +51,59 @@ export function responseIdIn(line: Buffer): number | undefined {
 const RESPONSE_HEAD =
   /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,[^{[]*?"(?:result|error)"\s*:/
 
-/** The bytes of the result. They share memory with the line. */
-export function resultBytes(line: Buffer, { resultAt }: Message): Buffer {
+/** The result of a response. `borrowed`: the line shares memory with other lines. */
+export function resultOf(message: Message, line: Buffer, borrowed: boolean): CallResult {
+  const { result, resultAt, resultText } = message
+  if (resultText !== undefined) return new TextResult(resultText)
   const { start, end } = resultAt ?? rawMember(line, 'result') ?? { start: 0, end: 0 }
-  return line.subarray(start, end)
+  const json = line.subarray(start, end)
+  const kept = borrowed ? Buffer.from(json) : json
+  return result === undefined ? new LazyResult(kept) : { value: result, json: kept }
+}
+
+/** A result that is parsed on first access. */
+class LazyResult implements CallResult {
+  readonly json: Buffer
+  #value: unknown
+
+  constructor(json: Buffer) {
+    this.json = json
+  }
+
+  get value(): unknown {
+    this.#value ??= parsed(this.json)
+    return this.#value
+  }
+}
+
+/** The same of a small result. Most are only forwarded, as text. */
+class TextResult implements CallResult {
+  readonly text: string
+  #json: Buffer | undefined
+  #value: unknown
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  get json(): Buffer {
+    this.#json ??= Buffer.from(this.text, 'latin1')
+    return this.#json
+  }
+
+  get value(): unknown {
+    this.#value ??= parsed(this.text)
+    return this.#value
+  }
+}
+
+/** Undefined when the text is not JSON after all. */
+function parsed(json: Buffer | string): unknown {
+  try {
+    return JSON.parse(json.toString())
+  } catch {
+    return undefined
+  }
 }
 
 /** The `_meta` of a request; an empty object when there is none. */
@@ -77,11 +137,12 @@ function errorText(bytes: Buffer): string {
 
 const CLOSE_BRACE = 0x7d
 const SPACE = 0x20
+const BACKSLASH = 0x5c
 const RESULT_FIRST = '{"result":'
 const RESULT_LAST_HEAD = /^\{"jsonrpc": ?"2\.0", ?"id": ?(0|[1-9]\d{0,14}), ?"result":/
 const RESULT_FIRST_TAIL = /, ?"jsonrpc": ?"2\.0", ?"id": ?(0|[1-9]\d{0,14})\}$/
 const LONGEST_FRAME = 64
-/** Results in larger lines are not parsed unless their value is used, because most are only forwarded. */
+/** The strings of larger results are not examined. */
 const LARGE_BYTES = 16 * 1024
 
 /**
@@ -113,7 +174,10 @@ function responseOf(
 ): Message | undefined {
   const isTight = (line[start] ?? 0) > SPACE && (line[end - 1] ?? 0) > SPACE
   const resultAt = isTight ? { start, end } : trimmed(line, { start, end })
-  if (line.length > LARGE_BYTES) return invalidAt(line, resultAt) < 0 ? { id, resultAt } : undefined
+  if (line.length > LARGE_BYTES || isPlain(line, resultAt)) {
+    if (invalidAt(line, resultAt) >= 0) return undefined
+    return { id, resultAt, resultText: text?.slice(resultAt.start, resultAt.end) }
+  }
   if (line.length > 2 * MAX_MESSAGE_DEPTH && isDeeperThan(line, MAX_MESSAGE_DEPTH)) return undefined
   try {
     const result = JSON.parse(text === undefined ? line.toString('utf8', start, end) : text.slice(start, end))
@@ -121,6 +185,15 @@ function responseOf(
   } catch {
     return undefined // the line has other members, or is not JSON
   }
+}
+
+/** Without escapes and control characters, every string is valid. */
+function isPlain(line: Buffer, { start, end }: ByteRange): boolean {
+  for (let at = start; at < end; at += 1) {
+    const byte = line[at] ?? 0
+    if (byte < SPACE || byte === BACKSLASH) return false
+  }
+  return true
 }
 
 function anyMessage(line: Buffer): Message | undefined {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rawMember } from '../kernel/json/raw-member.ts'
-import { readMessage, resultBytes } from './json-rpc-message.ts'
+import { readMessage, resultOf } from './json-rpc-message.ts'
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n'), maxLength: 3 })
 
@@ -92,8 +92,10 @@ test('a response is read like JSON.parse reads it, on the fast and on the genera
       const parsed = JSON.parse(line.toString())
       const message = readMessage(line)
       expect(message).toMatchObject({ id: 7 })
-      expect(message?.result).toEqual(parsed.result)
-      expect(JSON.parse(resultBytes(line, message ?? {}).toString())).toEqual(parsed.result)
+      const { value: read, json, text = json.toString() } = resultOf(message ?? {}, line, false)
+      expect(read).toEqual(parsed.result)
+      expect(JSON.parse(text)).toEqual(parsed.result)
+      expect(text).toBe(json.toString())
     }),
     { numRuns: 1000 },
   )
@@ -104,6 +106,10 @@ test.each([
   '{"jsonrpc":"2.0","id":7,"result":1',
   '{"jsonrpc":"2.0","id":07,"result":1}',
   '{"jsonrpc":"2.0","id":7,"result":1}}',
+  '{"jsonrpc":"2.0","id":7,"result":"\\x"}',
+  '{"jsonrpc":"2.0","id":7,"result":"a\tb"}',
+  '{"jsonrpc":"2.0","id":7,"result":{"a":1,}}',
+  '{"jsonrpc":"2.0","id":7,"result":[1 2]}',
   '{"result":1,"id":7}',
   '{"result":,"jsonrpc":"2.0","id":7}',
   '[{"jsonrpc":"2.0","id":7,"result":1}]',

@@ -48,7 +48,7 @@ interface RecorderDeps {
   /** Masks the secrets in names and sentences that a client or a server wrote. */
   readonly redact: (text: string) => string
   /** Keeps the arguments and the result of a call. Undefined when they are not kept. */
-  readonly keep?: ((call_id: number, args: unknown, result: Buffer | undefined) => void) | undefined
+  readonly keep?: ((call_id: number, args: unknown, result: Buffer | string | undefined) => void) | undefined
 }
 
 const MAX_NAME = 256
@@ -113,12 +113,13 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
       try {
         const result = await running
         const endedAt = performance.now()
-        const bytes = result.json.length
+        const written = result.text ?? result.json
+        const bytes = written.length
         const record = () => {
           if (isToolError(result))
             completed('error', 'tool_error', sentence(toolErrorText(result.value)), bytes, endedAt)
           else completed('ok', null, null, bytes, endedAt)
-          keep?.(call.call_id, args, result.json)
+          keep?.(call.call_id, args, written)
         }
         if (waits) afterResponses.run(record)
         else record()
@@ -185,9 +186,10 @@ export const requestMs = ({ timeout_s, waits }: Limited, { request_s }: Timeouts
 export const startWaitMs = ({ timeout_s }: Limited, { request_s }: Timeouts): number =>
   (timeout_s ?? request_s ?? REST_S) * 1000
 
-/** Searches the bytes of a large result before it parses them. */
+/** Searches the bytes before it parses them. A name that is written with an escape is found in small results. */
 function isToolError(result: CallResult): boolean {
-  if (result.json.length > LARGE_BYTES && !result.json.includes('"isError"')) return false
+  const json = result.text ?? result.json
+  if (!json.includes('"isError"') && (json.length > LARGE_BYTES || !json.includes('\\'))) return false
   return (result.value as { isError?: unknown } | null)?.isError === true
 }
 const LARGE_BYTES = 16 * 1024

@@ -33,11 +33,11 @@ export function sendResult(response: HttpResponse, id: RequestId, result: Buffer
     response.write(result)
     response.end('}')
     response.uncork()
-  } else if (typeof result === 'string' || !isAscii(id)) {
+  } else if (!isAscii(id) || (typeof result === 'string' && !ASCII.test(result))) {
     sendJson(response, 200, resultMessage(id, result))
   } else {
     // As latin1, every character of the text is one byte.
-    const text = `${head}${result.toString('latin1')}}`
+    const text = `${head}${typeof result === 'string' ? result : result.toString('latin1')}}`
     response.writeHead(200, headersOf(text.length)).end(text, 'latin1')
   }
 }

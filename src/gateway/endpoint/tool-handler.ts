@@ -128,7 +128,7 @@ export function createToolHandler(deps: Deps) {
     }
   }
 
-  async function callTool(message: Incoming, context: RequestContext): Promise<Buffer> {
+  async function callTool(message: Incoming, context: RequestContext): Promise<Buffer | string> {
     const { params } = message
     const { name, arguments: given = {} } = params
     const isModern = context.era === 'modern'
@@ -187,10 +187,10 @@ export function createToolHandler(deps: Deps) {
           ...context.options,
         },
       })
-      const { json } = result
+      const json = result.text ?? result.json
       const mentions = context.serverId === undefined && (json.includes(RESOURCE) || json.includes(PAGE))
       const shown = mentions ? aggregate.recordResources(serverId, result, context.agentType) : result
-      return isModern ? completed(shown, 'tools/call') : shown.json
+      return isModern ? completed(shown, 'tools/call') : (shown.text ?? shown.json)
     } catch (error) {
       return loginNeeded(asRpcError(error, context.era), isModern)
     } finally {

@@ -126,13 +126,16 @@ class PlainConnection {
   }
 
   #begin(chunk: Buffer): void {
-    this.#parts.push(chunk)
-    this.#received = chunk.length
     const head = this.#heads.read(chunk)
-    if (!head || !this.#deps.takes(head.url)) this.#handOver()
-    else if (head.end === chunk.length) this.#serve(head, chunk)
-    else if (head.end > chunk.length) this.#head = head
-    else this.#handOver() // more than one request
+    const isTaken = head !== undefined && this.#deps.takes(head.url)
+    if (isTaken && head.end === chunk.length) {
+      this.#serve(head, chunk)
+      return
+    }
+    this.#parts = [chunk]
+    this.#received = chunk.length
+    if (isTaken && head.end > chunk.length) this.#head = head
+    else this.#handOver() // another kind of request, or more than one
   }
 
   #continue(chunk: Buffer): void {
@@ -149,6 +152,7 @@ class PlainConnection {
     const request = { method: 'POST', url, headers, rawHeaders, socket: this.#socket, body }
     if (headers !== this.#admitted) {
       if (!this.#deps.admits(request)) {
+        this.#parts = [bytes]
         this.#handOver() // the refusal is written there
         return
       }
@@ -164,7 +168,7 @@ class PlainConnection {
 
   #clear(): void {
     this.#head = undefined
-    this.#parts.length = 0
+    if (this.#parts.length > 0) this.#parts = []
     this.#received = 0
     this.#idleTicks = 0
   }

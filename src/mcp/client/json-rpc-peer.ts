@@ -21,7 +21,7 @@ import {
   readMessage,
   remoteErrorOf,
   responseIdIn,
-  resultBytes,
+  resultOf,
 } from '../../protocol/json-rpc-message.ts'
 import { clientIdOf, type Related, relatedRequest, subscriptionIdIn } from './related-request.ts'
 import { RequestDeadline } from './request-deadline.ts'
@@ -92,20 +92,21 @@ export class JsonRpcPeer {
 
   /** The parsed result. Rejects with a CallFailure, or with an error of the transport. */
   request(method: string, params: unknown, options: TimedCallOptions): Promise<unknown> {
-    return this.#request(method, params, options, false, (message, { bytes }) =>
-      message.resultAt && message.result === undefined ? parsed(resultBytes(bytes, message)) : message.result,
+    return this.#request(
+      method,
+      params,
+      options,
+      false,
+      (message, { bytes }) => resultOf(message, bytes, false).value,
     )
   }
 
   /** The same for a request that is forwarded: the result, parsed and as bytes. The server does not work on a subscription. */
   requestRaw(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult> {
     const isForwarded = options.onNotification === undefined && !options.isInternal
-    return this.#request(method, params, options, isForwarded, (message, { bytes, borrowed }) => {
-      const { resultAt } = message
-      const json = resultAt ? bytes.subarray(resultAt.start, resultAt.end) : resultBytes(bytes, message)
-      const kept = borrowed ? Buffer.from(json) : json
-      return message.result === undefined ? new LazyResult(kept) : { value: message.result, json: kept }
-    })
+    return this.#request(method, params, options, isForwarded, (message, { bytes, borrowed }) =>
+      resultOf(message, bytes, borrowed),
+    )
   }
 
   notify(method: string, params?: unknown): void {
@@ -298,30 +299,6 @@ export class JsonRpcPeer {
     const pending = id === undefined ? undefined : this.#pending.get(id)
     pending?.fail(new CallFailure('too_large', `The response to ${pending.method} ${why}`))
     return pending !== undefined
-  }
-}
-
-/** A large result, parsed on first access. */
-class LazyResult implements CallResult {
-  readonly json: Buffer
-  #value: unknown
-
-  constructor(json: Buffer) {
-    this.json = json
-  }
-
-  get value(): unknown {
-    this.#value ??= parsed(this.json)
-    return this.#value
-  }
-}
-
-/** Undefined when the text is not JSON after all. */
-function parsed(json: Buffer): unknown {
-  try {
-    return JSON.parse(json.toString('utf8'))
-  } catch {
-    return undefined
   }
 }
 
