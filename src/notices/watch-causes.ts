@@ -23,6 +23,8 @@ export interface Sources {
 }
 
 const CHECK_EVERY_MS = 1000
+/** When many servers start, their states change many times a second. */
+const CHECK_SOON_MS = 50
 /** Reading the process table takes some milliseconds. */
 const ORPHANS_EVERY_MS = 30_000
 const AGENT_KINDS = ['agent_file_edited', 'agent_file_unreadable'] as const
@@ -45,6 +47,14 @@ export function watchCauses(sources: Sources, board: NoticeBoard, everySecond: (
       else if (trouble) causes.push(cause.serverTrouble(upstream, trouble))
     }
     board.exist(cause.SERVER_KINDS, causes, ({ server_id }) => unsettled.has(server_id ?? ''))
+  }
+
+  let soon: NodeJS.Timeout | undefined
+  const checkServersSoon = () => {
+    soon ??= setTimeout(() => {
+      soon = undefined
+      checkServers()
+    }, CHECK_SOON_MS).unref()
   }
 
   function checkHeld(): void {
@@ -91,9 +101,9 @@ export function watchCauses(sources: Sources, board: NoticeBoard, everySecond: (
         const crash = { kind: 'crashed', what: 'crashed', message: error.message, hint: error.hint } as const
         board.happened(cause.serverTrouble(upstream, crash), true)
       }
-      checkServers()
+      checkServersSoon()
     }),
-    facts.on('http_server_check', checkServers),
+    facts.on('http_server_check', checkServersSoon),
     facts.on('server_removed', ({ server_id }) => board.forgetServer(server_id)),
     facts.on('tools_changed', ({ server_id, added, removed, changed, tool_count }) => {
       const upstream = upstreams.get(server_id)
@@ -110,6 +120,7 @@ export function watchCauses(sources: Sources, board: NoticeBoard, everySecond: (
     checkAgents,
     close(): void {
       clearInterval(checkTimer)
+      clearTimeout(soon)
       clearInterval(orphanTimer)
       for (const stop of stops) stop()
     },

@@ -97,8 +97,20 @@ function programOfEnv(rest: string, system: System): string | undefined {
 function searchFolders(cwd: string, home: string, env: Place['env']): string[] {
   // Like for execvp, an empty entry means the working folder. An empty PATH does not.
   const inPath = env.PATH ? env.PATH.split(':').map((entry) => path.resolve(cwd, entry)) : []
-  const known = wellKnown(home, env).filter((folder) => kindOf(folder) === 'folder')
-  return [...new Set([...inPath, ...known, path.dirname(process.execPath)])]
+  return [...new Set([...inPath, ...knownFolders(home, env), path.dirname(process.execPath)])]
+}
+
+/** Many servers start in the same second. */
+const KNOWN_FOR_MS = 1000
+let known: { readonly key: string; readonly at: number; readonly folders: readonly string[] } | undefined
+
+function knownFolders(home: string, env: Place['env']): readonly string[] {
+  const key = `${home}\0${env.NVM_DIR}`
+  const now = performance.now()
+  if (known?.key === key && now - known.at < KNOWN_FOR_MS) return known.folders
+  const folders = wellKnown(home, env).filter((folder) => kindOf(folder) === 'folder')
+  known = { key, at: now, folders }
+  return folders
 }
 
 function wellKnown(home: string, env: Place['env']): string[] {
