@@ -99,7 +99,7 @@ export function startWalk(
 async function collect({ pause }: ReadContext, walk: Walk, max: number): Promise<number[]> {
   const ids: number[] = []
   while (ids.length < max) {
-    const found = walk.step()
+    const found = walk.step(max - ids.length)
     if (!found) break
     ids.push(...found)
     await pause()

@@ -7,8 +7,8 @@ import type { LogQuery } from './query.ts'
 import { sample } from './selectivity.ts'
 import { type Found, listSql, type Order, type Slice, type Sql, scanSql, type TextList } from './sql.ts'
 
-/** How many ids of a list are checked in one step. */
-const LIST_STEP = 2048
+/** How many ids of a list are checked in one step. The first steps are short; every step searches its place in the lists. */
+const LIST_STEP = { min: 256, first: 2048, max: 12_288 }
 /** How many ids a scan covers in one step, adjusted to about 8 ms because line lengths vary. */
 const SCAN_STEP = { min: 512, first: 2048, max: 65_536, ms: 8 }
 
@@ -27,6 +27,10 @@ export class Walk {
   /** Plans for ids inside and outside of the text index. */
   readonly #plans: { readonly indexed: Plan; readonly plain: Plan }
   #scanIds = SCAN_STEP.first
+  #listIds = LIST_STEP.first
+  /** Of all steps with lists so far. */
+  #checked = 0
+  #found = 0
 
   constructor(
     connection: Connection,
@@ -52,17 +56,17 @@ export class Walk {
     this.#ranges = order === 'asc' ? left.reverse() : left
   }
 
-  /** The next matching ids, possibly none; undefined at the end. */
-  step(): number[] | undefined {
+  /** The next matching ids, possibly none; undefined at the end. `wanted`: how many the caller still needs. */
+  step(wanted = Number.POSITIVE_INFINITY): number[] | undefined {
     const range = this.#ranges.at(-1)
     if (!range) return undefined
-    if (!this.#lookup) return this.#run(this.#plans.plain, range)
+    if (!this.#lookup) return this.#run(this.#plans.plain, range, wanted)
     const at = this.#order === 'asc' ? range.first : range.last
     const segment = this.#index.segmentAt(at, this.#order)
     const ids = { first: Math.max(range.first, segment.first), last: Math.min(range.last, segment.last) }
-    if (!segment.part) return this.#run(this.#plans.plain, ids)
+    if (!segment.part) return this.#run(this.#plans.plain, ids, wanted)
     try {
-      return this.#runTextPlan(this.#lookup, segment.part, ids)
+      return this.#runTextPlan(this.#lookup, segment.part, ids, wanted)
     } catch (error) {
       this.#index.dropDamaged(segment.part, error)
       return []
@@ -84,21 +88,29 @@ export class Walk {
       : { first: Math.max(first, last - ids + 1), last }
   }
 
-  #runTextPlan(lookup: TextLookup, part: Part, ids: IdRange): number[] {
+  #runTextPlan(lookup: TextLookup, part: Part, ids: IdRange, wanted: number): number[] {
     const plan = this.#plans.indexed
-    if (plan.kind === 'scan' || !plan.text) return this.#run(plan, ids)
+    if (plan.kind === 'scan' || !plan.text) return this.#run(plan, ids, wanted)
     const match = lookup.match(part)
-    if (match === undefined) return this.#run(this.#plans.plain, ids)
-    if (match !== null) return this.#run(plan, ids, { table: `text_${part.no}`, match })
+    if (match === undefined) return this.#run(this.#plans.plain, ids, wanted)
+    if (match !== null) return this.#run(plan, ids, wanted, { table: `text_${part.no}`, match })
     this.#advanceTo(this.#order === 'asc' ? ids.last : ids.first)
     return []
   }
 
-  #run(plan: Plan, { first, last }: IdRange, text: TextList | null = null): number[] {
-    const slice = { first, last, order: this.#order, limit: LIST_STEP }
+  #run(plan: Plan, ids: IdRange, wanted: number, text: TextList | null = null): number[] {
+    const slice = { ...ids, order: this.#order, limit: LIST_STEP.first }
     if (plan.kind === 'scan') return this.#scan(slice)
+    slice.limit = this.#listLimit(wanted)
+    this.#listIds = Math.min(LIST_STEP.max, this.#listIds * 2)
     const open = openConditions(this.#query, plan.accesses)
     return this.#select(listSql(plan.accesses, text, open, slice), slice)
+  }
+
+  /** No more ids than will probably contain what is wanted. */
+  #listLimit(wanted: number): number {
+    const needed = Math.ceil((wanted * this.#checked * 1.05) / this.#found) || this.#listIds
+    return Math.min(this.#listIds, Math.max(LIST_STEP.min, needed))
   }
 
   #scan({ first, last, order, limit }: Slice): number[] {
@@ -118,6 +130,8 @@ export class Walk {
     const reached = order === 'asc' ? found?.highest : found?.lowest
     this.#advanceTo(found?.checked === limit ? (reached ?? end) : end)
     const ids = JSON.parse(found?.ids ?? '[]') as number[]
+    this.#checked += found?.checked ?? 0
+    this.#found += ids.length
     return ids.sort(order === 'asc' ? (a, b) => a - b : (a, b) => b - a)
   }
 
