@@ -34,7 +34,7 @@ import { openReferences } from './references.ts'
 import { openCatalogues, openRuntime } from './runtime.ts'
 import type { ServiceOptions } from './service-options.ts'
 
-/** What the rooms that were opened first ask of those that are opened here. */
+/** What the rooms of the core ask of those that are opened after them. */
 export interface Doors {
   readonly live: Live
   readonly metrics: Metrics
@@ -88,7 +88,7 @@ export async function openCore(
   const { afterDamage } = options
   const { database, vault, table } = await openConfiguration({ config, facts, closer, logging, afterDamage })
 
-  // Processes, MCP, metrics and the live stream.
+  // Processes and MCP.
   const base = { folder, facts, secrets, log, closer, database }
   const { catalogues, pins } = await openCatalogues({ ...base, table, hold: config.hold_changed_tools })
   const { wasKilled } = lock
@@ -113,6 +113,7 @@ export async function openCore(
   })
   const packageStore = await openPackageStore(database)
   const packageFolders = new PackageFolders(folder)
+  packageFolders.cleanUp(packageStore.all())
   const programOf = installedPrograms(packageStore, packageFolders)
   const calls = await openCalls({
     ...base,

@@ -55,7 +55,6 @@ export async function openDoors(core: Core): Promise<Service> {
     servers,
   })
   closer.add('the jobs', () => jobs.close())
-  packages.cleanUp()
   const network = { proxyFor: proxyFromEnvironment(config.platform.env) }
   const logins = await openLogins({
     ...base,

@@ -13,6 +13,7 @@ import { problemOf } from '../kernel/problem.ts'
 import { type ConnectionLimits, limitConnections } from './connections.ts'
 import type { Gate } from './gate.ts'
 import { PlainConnections } from './plain/plain-connections.ts'
+import { MAX_HEAD_BYTES } from './plain/request-head.ts'
 import { knownError, PROBLEM_TYPE } from './problem.ts'
 import { newRequestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
@@ -20,7 +21,7 @@ import type { Refusal, Upgrade } from './websocket.ts'
 
 /** Limits per connection. Node checks all connections every 5 s and closes slow ones. */
 const LIMITS = {
-  maxHeaderSize: 16_384,
+  maxHeaderSize: MAX_HEAD_BYTES,
   headersTimeout: 15_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 10_000,

@@ -127,7 +127,10 @@ export class PackageFolders {
     await removeFolder(aside)
   }
 
-  /** Deletes what an interrupted install left and what the store does not record, if it has our marker. */
+  /**
+   * Deletes what an interrupted install left and what the store does not record, if it has our marker. Call it before servers
+   * start: it also mends the link to the current version.
+   */
   cleanUp(known: readonly PackageRecord[]): void {
     for (const id of namesIn(this.#root)) {
       const folder = join(this.#root, id)

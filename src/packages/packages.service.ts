@@ -207,11 +207,6 @@ export function createPackages(deps: Deps) {
         return { name, version, update: isNewer(latest, version) ? latest : null, deprecated }
       }),
 
-    /** Removes what an interrupted install left. Call before servers are started. */
-    cleanUp(): void {
-      folders.cleanUp(store.all())
-    },
-
     install(input: InstallInput, by: Caller): StartedJob<Installed> {
       const { name, requested } = parseSpec(input.name, input.version) // throws before there is a job
       const { allow_scripts = false, create_server = false, bin, args, env } = input

@@ -1,5 +1,6 @@
 const HEAD_END = Buffer.from('\r\n\r\n')
-const MAX_HEAD_BYTES = 16_384
+/** node:http has the same limit. */
+export const MAX_HEAD_BYTES = 16_384
 /** Larger bodies are left to node:http, because then the key is checked before the body is read. */
 const MAX_BODY_BYTES = 512 * 1024
 /** One line per header, in printable ASCII. Linear: each part ends at a character that it cannot contain. */
