@@ -52,7 +52,7 @@ describe.runIf(process.platform === 'linux')('limits on a busy machine', () => {
     expect(spent()).toBeGreaterThan(0.8 * WORK_MS)
     const asleep = stopwatch(service.pid)
     await sleep(WORK_MS)
-    expect(asleep()).toBeGreaterThan(0.5 * WORK_MS)
+    expect(asleep()).toBeGreaterThan(0.2 * WORK_MS) // waits of other threads for a CPU do not count
   })
 })
 

@@ -1,6 +1,15 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { AuditEntry } from '../kernel/facts.ts'
 import type { DesiredState } from '../servers/live.schema.ts'
 import type { WishStore } from '../servers/wishes.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
+
+interface Wish {
+  readonly id: string
+  /** Undefined: the user has none any more. */
+  readonly state: DesiredState | undefined
+  readonly audit: AuditEntry | null
+}
 
 /** The desired state of each server. Read once, then answered from memory. */
 export async function openWishes(database: ConfigurationDatabase): Promise<WishStore> {
@@ -10,20 +19,45 @@ export async function openWishes(database: ConfigurationDatabase): Promise<WishS
       throw await database.refuse(`the desired state of the server '${server_id}' cannot be read`)
     wishes.set(server_id, desired_state)
   }
+
+  const save = (batch: readonly Wish[]) =>
+    database.change(
+      async (trx) => {
+        for (const { id, state } of batch) {
+          if (state === undefined) await trx.deleteFrom('wishes').where('server_id', '=', id).execute()
+          else await trx.replaceInto('wishes').values({ server_id: id, desired_state: state }).execute()
+        }
+        return [undefined, batch.flatMap(({ audit }) => audit ?? [])]
+      },
+      {
+        frees: true, // a few bytes: start and stop must work on a full disk
+        committed: () => {
+          for (const { id, state } of batch) {
+            if (state === undefined) wishes.delete(id)
+            else wishes.set(id, state)
+          }
+        },
+      },
+    )
+
+  let next: { readonly batch: Wish[]; readonly saved: Promise<void> } | undefined
+  function begin() {
+    const batch: Wish[] = []
+    const saved = nextTurn().then(() => {
+      next = undefined
+      return save(batch)
+    })
+    return { batch, saved }
+  }
+
   return {
     desired: (id) => wishes.get(id),
     forget: (id) => void wishes.delete(id),
-    setDesired: (id, state, audit) =>
-      database.change(
-        async (trx) => {
-          if (state === undefined) await trx.deleteFrom('wishes').where('server_id', '=', id).execute()
-          else await trx.replaceInto('wishes').values({ server_id: id, desired_state: state }).execute()
-          return [undefined, audit]
-        },
-        {
-          frees: true, // a few bytes: start and stop must work on a full disk
-          committed: () => (state === undefined ? wishes.delete(id) : wishes.set(id, state)),
-        },
-      ),
+    /** Wishes of the same turn are one transaction: when all servers are started at once, each would wait for the disk. */
+    setDesired(id, state, audit) {
+      next ??= begin()
+      next.batch.push({ id, state, audit })
+      return next.saved
+    },
   }
 }

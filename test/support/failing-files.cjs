@@ -40,17 +40,29 @@ const NAMES = [
 for (const name of NAMES) {
   const call = fs[name]
   fs[name] = (...args) => {
+    if (isOfProgram(args[0])) return call.apply(fs, args)
     count(() => Object.assign(new Error(`${code}: injected, ${name}`), { code, syscall: name, errno: -1 }))
     return call.apply(fs, args)
   }
 }
 Module.syncBuiltinESMExports()
 
+/** Node reads the files of a program with the same functions. Their failure is Node's, and nothing of ours runs yet. */
+function isOfProgram(path) {
+  return left > 0 && typeof path === 'string' && path.endsWith('.js') && path.includes('/dist/')
+}
+
 const load = Module._load
 Module._load = function (id, ...more) {
   const loaded = load.call(this, id, ...more)
   if ((id === 'node:sqlite' || id === '@photostructure/sqlite') && !wrapped.has(loaded)) wrapDriver(loaded)
   return loaded
+}
+const { dlopen } = process
+process.dlopen = (module, ...more) => {
+  dlopen.call(process, module, ...more)
+  const { exports } = module
+  if (exports.DatabaseSync && !wrapped.has(exports)) wrapDriver(exports)
 }
 const wrapped = new WeakSet()
 

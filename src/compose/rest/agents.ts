@@ -40,7 +40,7 @@ interface Parts {
   readonly mainFile?: string | undefined
 }
 
-const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+const BUILT = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
 
 /** The agents, connected to the registered servers and to the gateway. */
 export function openAgents({ mainFile = BUILT, ...parts }: Parts): Agents {

@@ -1,0 +1,47 @@
+import { sql } from 'kysely'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { ownFolder } from '../../test/support/folder.ts'
+import { FactBus } from '../kernel/facts.ts'
+import { ConfigurationDatabase } from './configuration/configuration.ts'
+import { openWishes } from './wishes.store.ts'
+
+async function openStore(folder = ownFolder()) {
+  const facts = new FactBus((error) => {
+    throw error
+  })
+  const database = await ConfigurationDatabase.open({ folder, facts })
+  onTestFinished(() => database.close())
+  return { folder, facts, database, wishes: await openWishes(database) }
+}
+
+const started = (subject: string) => ({ action: 'server_started', subject, request_id: null, detail: {} })
+const ids = Array.from({ length: 50 }, (_, n) => `server-${n}`)
+
+test('the wishes of many servers at once are one transaction with an audit row each, and are kept', async () => {
+  const { folder, facts, database, wishes } = await openStore()
+  const change = vi.spyOn(database, 'change')
+  const audited: string[] = []
+  facts.on('audited', ({ subject }) => audited.push(subject))
+  await Promise.all(ids.map((id) => wishes.setDesired(id, 'running', started(id))))
+  expect(change).toHaveBeenCalledTimes(1)
+  expect(audited).toEqual(ids)
+  await wishes.setDesired('server-1', undefined, null)
+  await wishes.setDesired('server-2', 'stopped', null)
+  expect(change).toHaveBeenCalledTimes(3)
+  for (const each of [wishes, (await openStore(folder)).wishes]) {
+    expect(each.desired('server-0')).toBe('running')
+    expect(each.desired('server-1')).toBeUndefined()
+    expect(each.desired('server-2')).toBe('stopped')
+  }
+})
+
+test('wishes that cannot be stored change nothing, and later ones can be stored', async () => {
+  const { database, wishes } = await openStore()
+  await sql`alter table wishes rename to elsewhere`.execute(database.db)
+  const both = ['one', 'two'].map((id) => wishes.setDesired(id, 'running', null))
+  for (const each of both) await expect(each).rejects.toThrow('no such table')
+  expect(wishes.desired('one')).toBeUndefined()
+  await sql`alter table elsewhere rename to wishes`.execute(database.db)
+  await wishes.setDesired('one', 'running', null)
+  expect(wishes.desired('one')).toBe('running')
+})
