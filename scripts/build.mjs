@@ -39,8 +39,8 @@ const CLI_FILES = [
 ].map((group, at, { length }) => ({ ...group, priority: length - at }))
 
 /**
- * Each part of the service with everything that it imports and no earlier part has: functions of another file are called
- * through a getter, and most of those on the path of a call are in the same file.
+ * Each part of the service with everything that it imports and no earlier part has. Each file takes a millisecond to load,
+ * so nothing that two parts share becomes a file of its own.
  */
 const SERVICE_FILES = [
   { name: 'core', test: /\/compose\/up\.ts$/ },

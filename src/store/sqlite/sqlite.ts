@@ -36,7 +36,8 @@ export function openSqlite(path: string): Sqlite {
 
 function loadDriver(): SqliteModule {
   const load = createRequire(import.meta.url)
-  if (!isBuiltin('node:sqlite')) return addonAsUsual() ?? (load('@photostructure/sqlite') as SqliteModule) // on Node 20
+  if (!isBuiltin('node:sqlite'))
+    return addonInUsualPlace() ?? (load('@photostructure/sqlite') as SqliteModule) // on Node 20
   const { emitWarning } = process
   // Node 22 warns that its SQLite is experimental; users cannot act on that.
   process.emitWarning = () => {}
@@ -51,7 +52,7 @@ function loadDriver(): SqliteModule {
  * The native part of `@photostructure/sqlite`, where npm installs it. The package itself takes 9 ms to find it, which is a
  * tenth of a start. Undefined on a system whose addon has another name.
  */
-function addonAsUsual(): SqliteModule | undefined {
+function addonInUsualPlace(): SqliteModule | undefined {
   const platform = `${process.platform}-${process.arch}`
   const addon = `node_modules/@photostructure/sqlite/prebuilds/${platform}/@photostructure+sqlite.glibc.node`
   let folder = fileURLToPath(import.meta.url)
