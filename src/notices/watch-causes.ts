@@ -24,7 +24,7 @@ export interface Sources {
 
 const CHECK_EVERY_MS = 1000
 /** When many servers start, their states change many times a second. */
-const CHECK_SOON_MS = 50
+const CHECK_SOON_MS = 200
 /** Reading the process table takes some milliseconds. */
 const ORPHANS_EVERY_MS = 30_000
 const AGENT_KINDS = ['agent_file_edited', 'agent_file_unreadable'] as const

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ownFolder } from '../../test/support/folder.ts'
@@ -44,4 +45,18 @@ test('wishes that cannot be stored change nothing, and later ones can be stored'
   await sql`alter table elsewhere rename to wishes`.execute(database.db)
   await wishes.setDesired('one', 'running', null)
   expect(wishes.desired('one')).toBe('running')
+})
+
+test('wishes that follow each other within 10 ms are one transaction', async () => {
+  const { database, wishes } = await openStore()
+  const change = vi.spyOn(database, 'change')
+  const saved: Promise<void>[] = []
+  const startedAt = performance.now()
+  for (const id of ids) {
+    saved.push(wishes.setDesired(id, 'running', null))
+    await nextTurn() // requests on different connections are read in different turns
+  }
+  await Promise.all(saved)
+  expect(change.mock.calls.length).toBeLessThan(3 + (performance.now() - startedAt) / 10)
+  expect(ids.map((id) => wishes.desired(id))).toEqual(ids.map(() => 'running'))
 })

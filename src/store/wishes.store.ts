@@ -1,8 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { AuditEntry } from '../kernel/facts.ts'
 import type { DesiredState } from '../servers/live.schema.ts'
 import type { WishStore } from '../servers/wishes.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
+
+/** From one transaction to the next, at least. */
+const PAUSE_MS = 10
 
 interface Wish {
   readonly id: string
@@ -41,11 +44,15 @@ export async function openWishes(database: ConfigurationDatabase): Promise<WishS
     )
 
   let next: { readonly batch: Wish[]; readonly saved: Promise<void> } | undefined
+  let lastSaveAt = -PAUSE_MS
   function begin() {
     const batch: Wish[] = []
-    const saved = nextTurn().then(() => {
+    const pauseMs = lastSaveAt + PAUSE_MS - performance.now()
+    const saved = (pauseMs > 0 ? sleep(pauseMs) : nextTurn()).then(() => {
       next = undefined
-      return save(batch)
+      return save(batch).finally(() => {
+        lastSaveAt = performance.now()
+      })
     })
     return { batch, saved }
   }
@@ -53,7 +60,7 @@ export async function openWishes(database: ConfigurationDatabase): Promise<WishS
   return {
     desired: (id) => wishes.get(id),
     forget: (id) => void wishes.delete(id),
-    /** Wishes of the same turn are one transaction: when all servers are started at once, each would wait for the disk. */
+    /** When all servers are started at once, each would wait for the disk. So wishes of the same moment are one transaction. */
     setDesired(id, state, audit) {
       next ??= begin()
       next.batch.push({ id, state, audit })

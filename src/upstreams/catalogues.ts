@@ -4,7 +4,7 @@ import { memo } from '../kernel/memo.ts'
 import type { HeldChange, ToolDiff } from '../kernel/tool-fields.ts'
 import type { ClientDependency } from '../protocol/call.ts'
 import { type Definition, definitionText, keepText, type OtherLists, writtenText } from '../protocol/lists.ts'
-import { differenceOf, sorted } from './definition-hash.ts'
+import { differenceOf } from './definition-hash.ts'
 
 /** The description and the lists of a server, as of its last run. */
 export interface Catalogue extends OtherLists {
@@ -212,7 +212,7 @@ export class Catalogues {
     await this.#deps.store.save(changed).catch((error: unknown) => this.#deps.onError(null, error))
   }
 
-  /** Masks secrets, and drops values that are nested too deeply or exceed the size limit. */
+  /** Masks secrets, and drops values that are not valid without them or exceed the size limit. */
   cleaned(id: string, server: DiscoveredServer): DiscoveredServer {
     const tools = this.#fitting(id, server.tools, MAX_CHARACTERS)
     const { server_info, capabilities, instructions } = this.#clean(
@@ -253,10 +253,9 @@ export class Catalogues {
     try {
       const text = JSON.stringify(value)
       const redacted = this.#deps.redact(text)
-      sorted(value) // recurses deeper than JSON.stringify
       return redacted === text ? value : JSON.parse(redacted)
     } catch (error) {
-      this.#deps.onError(id, error) // nested too deeply to be serialized
+      this.#deps.onError(id, error) // it is no JSON without its secret
       return fallback
     }
   }

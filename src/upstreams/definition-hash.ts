@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { sorted } from '../kernel/json/sorted.ts'
 import { memo } from '../kernel/memo.ts'
 import type { Definition } from '../protocol/lists.ts'
 
@@ -8,14 +9,6 @@ export const hashOf = memo((definition: Definition): string =>
     .update(JSON.stringify(sorted(definition)))
     .digest('hex'),
 )
-
-/** The value with all keys sorted, recursively. */
-export function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [key, sorted(inner)])
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
-}
 
 /** The names of tools that were added, removed or changed. */
 export function differenceOf(before: readonly Definition[], after: readonly Definition[]) {

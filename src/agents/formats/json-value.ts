@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isObject } from '../../kernel/is-object.ts'
+import { sorted } from '../../kernel/json/sorted.ts'
 import type { ItemStep, Json, Path, Step } from './format.ts'
 
 /** Reading and changing parsed values, independent of any file format. Nothing is changed in place. */
@@ -129,11 +130,4 @@ export function hashOf(value: Json): string {
   return createHash('sha256')
     .update(JSON.stringify(sorted(value)))
     .digest('hex')
-}
-
-function sorted(value: Json): Json {
-  if (isList(value)) return value.map(sorted)
-  if (!isMap(value)) return value
-  const members = Object.entries(value).map(([name, member]) => [name, sorted(member)] as const)
-  return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)))
 }

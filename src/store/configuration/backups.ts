@@ -12,6 +12,7 @@ const UNFINISHED = /^toolroom-.+-\d+\.db\.tmp(?:-journal)?$/
 /** Copies of the configuration database, newest last. Their secrets stay encrypted. */
 export class Backups {
   readonly #folder: string
+  #holdChanges = false
 
   constructor(dataFolder: string) {
     this.#folder = join(dataFolder, 'backups')
@@ -25,9 +26,10 @@ export class Backups {
     return name === undefined ? undefined : join(this.#folder, name)
   }
 
-  /** Whether any backup was taken after the first change. */
+  /** Whether any backup was taken after the first change. Asked after every change, so the folder is read until then. */
   holdChanges(): boolean {
-    return this.#lastChange() > 0
+    this.#holdChanges ||= this.#lastChange() > 0
+    return this.#holdChanges
   }
 
   /** Takes a backup unless `lastChange`, the id of the newest audit row, is the one of the newest backup. */
