@@ -212,7 +212,7 @@ export class Catalogues {
     await this.#deps.store.save(changed).catch((error: unknown) => this.#deps.onError(null, error))
   }
 
-  /** Masks secrets, and drops values that are not valid without them or exceed the size limit. */
+  /** Masks secrets. Drops values that exceed the size limit, or that are no longer JSON after masking. */
   cleaned(id: string, server: DiscoveredServer): DiscoveredServer {
     const tools = this.#fitting(id, server.tools, MAX_CHARACTERS)
     const { server_info, capabilities, instructions } = this.#clean(
@@ -255,7 +255,7 @@ export class Catalogues {
       const redacted = this.#deps.redact(text)
       return redacted === text ? value : JSON.parse(redacted)
     } catch (error) {
-      this.#deps.onError(id, error) // it is no JSON without its secret
+      this.#deps.onError(id, error) // it is no longer JSON after masking
       return fallback
     }
   }

@@ -108,8 +108,8 @@ test('subscriptions/listen names its own id as it was written, in every message 
   await house.close()
   const text = await reply.text()
   const events = text.split('\n\n').filter((event) => event.includes('data: '))
-  expect(events).toHaveLength(3) // acknowledged, cancelled, the result
+  expect(events.length).toBeGreaterThanOrEqual(3) // acknowledged, cancelled, the result; the tools may change in between
   for (const event of events) expect(event).toContain(`"io.modelcontextprotocol/subscriptionId":${id}`)
-  expect(events[1]).toContain(`"requestId":${id}`)
-  expect(events[2]).toContain(`"id":${id},"result":`)
+  expect(events.at(-2)).toContain(`"requestId":${id}`)
+  expect(events.at(-1)).toContain(`"id":${id},"result":`)
 })
