@@ -126,10 +126,12 @@ async function measure(subject: Program): Promise<Measured> {
   await call(subject, CALLS)
   const alone = cpuMs(subject.pid) - before
   const listeners = await listen(subject)
+  const all = untilPrinted(listeners, /received (all)/)
+  const counting = untilPrinted(listeners, /(listening)/)
+  listeners.stdin?.write(`${MESSAGES}\n`)
+  await counting // a frame before that would not be counted
   const startedAt = performance.now()
   const cpuAt = cpuMs(subject.pid)
-  const all = untilPrinted(listeners, /received (all)/)
-  listeners.stdin?.write(`${MESSAGES}\n`)
   await Promise.all([call(subject, CALLS), all])
   const ms = performance.now() - startedAt
   const cpu = cpuMs(subject.pid) - cpuAt
