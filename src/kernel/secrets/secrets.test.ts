@@ -117,6 +117,7 @@ test.each([
 test.each([
   [`using ${key} now`, 'using *** now'],
   ['Authorization: Bearer abcdef.ghi', 'Authorization: Bearer ***'],
+  ['sent Bearer ab.1 and basic dTpw', 'sent Bearer *** and basic ***'],
   ['password=hunter22, retry', 'password=***, retry'],
   ['{"api_key":"abc123"}', '{"api_key":"***"}'],
   ['commit 0123456789abcdef0123456789abcdef01234567', 'commit 0123456789abcdef0123456789abcdef01234567'],
@@ -195,6 +196,12 @@ describe('known secrets', () => {
     const known = new KnownSecrets()
     known.set('a', ['canary/one two', 'canary/one two three'])
     expect(known.redact('x canary/one two three y canary%2Fone%20two z')).toBe('x *** y *** z')
+  })
+
+  test('known secrets are masked as they are written in JSON', () => {
+    const known = new KnownSecrets()
+    known.set('a', ['canary "one"\ntwo'])
+    expect(known.redact(JSON.stringify({ a: 'canary "one"\ntwo' }))).toBe('{"a":"***"}')
   })
 
   test('known secrets are removed with their owner, and short ones are never masked', () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   existsSync,
   readdirSync,
   readFileSync,
@@ -55,6 +56,9 @@ async function addServer(database: ConfigurationDatabase) {
   await table.of('stdio').insert(record, audit)
 }
 
+const newestBackup = (folder: string): string | undefined =>
+  readdirSync(join(folder, 'backups')).sort().at(-1)
+
 /** A data folder with one server, and a backup that contains it. */
 async function filledFolder(): Promise<string> {
   const folder = ownFolder()
@@ -100,6 +104,19 @@ describe('database file', () => {
     onTestFinished(() => newest.close())
     const subjects = newest.prepare('SELECT subject FROM audit ORDER BY id').all()
     expect(subjects.map(({ subject }) => subject)).toEqual(['a', 'the last change'])
+  })
+
+  test('the first change is backed up at once, and changes before a kill are backed up at the next start', async () => {
+    const folder = ownFolder()
+    const database = await openIn(folder)
+    await database.audit({ ...audit, subject: 'first' })
+    expect(newestBackup(folder)).toMatch(/-1\.db$/)
+    await database.audit({ ...audit, subject: 'second' })
+    expect(newestBackup(folder)).toMatch(/-1\.db$/)
+    const killed = ownFolder() // the files as a kill leaves them
+    cpSync(folder, killed, { recursive: true })
+    await openIn(killed)
+    expect(newestBackup(killed)).toMatch(/-2\.db$/)
   })
 
   test('the database uses WAL and synchronous=FULL', async () => {
