@@ -219,3 +219,21 @@ describe('pages of MCP Apps', () => {
     expect(namesIn(lists.of('one'))).toEqual(['show', 'refresh', 'both', 'call_tool'])
   })
 })
+
+test('a search finds no tool of a stopped server and no held one, and a tool that is not known yet is found only by agents that may call it', () => {
+  const stopped = { ...server('files', ['read']), isStopped: true }
+  const servers = [stopped, server('zoo', ['feed', 'clean'])]
+  const settings = { ...DEFAULT_AGENT_TOOLS, servers: ['zoo'], tools: { zoo: ['feed'] } }
+  const toolLists = new AgentToolLists(
+    () => servers,
+    (agent) => (agent === 'limited' ? settings : undefined),
+    (_, { name }) => name === 'clean',
+  )
+  const list = toolLists.of(undefined)
+  for (const query of ['read', 'clean']) expect(list?.search(query, 10).tools).toEqual([])
+  expect(list?.search('feed', 10).tools).toHaveLength(1)
+  expect(toolLists.unlisted('files', 'read', 'other')).toMatchObject({ server_id: 'files', tool: 'read' })
+  expect(toolLists.unlisted('files', 'read', 'limited')).toBeUndefined()
+  expect(toolLists.unlisted('zoo', 'clean', 'limited')).toBeUndefined()
+  expect(toolLists.unlisted('zoo', 'feed', 'limited')).toMatchObject({ tool: 'feed' })
+})
