@@ -1,12 +1,13 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { agents, DESKTOP, done, put, textOf } from '../../../test/support/agents.ts'
 import { MAIN, openBridge } from '../../../test/support/bridge.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
 import { register } from '../../../test/support/running.ts'
 import { openSqlite } from '../../store/sqlite/sqlite.ts'
+import { createGatewayConnection } from './gateway-connection.ts'
 
 const keys = async (house: House) =>
   (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json().items
@@ -61,6 +62,18 @@ test('an agent that supports no URL gets a working bridge command', async () => 
   expect(await done(house, 'POST', '/claude-desktop/disconnect')).toMatchObject({ removed: ['toolroom'] })
   expect([textOf(home, DESKTOP), await keys(house)]).toEqual(['{}\n', []])
   expect(await bridge.ask(1, 'tools/list')).toMatchObject({ error: { code: -31_401 } })
+})
+
+test('a dry run of a connection with a bridge installs no program', async () => {
+  const keep = vi.fn(async () => {})
+  const edit = { put: async () => ({}) }
+  const deps = { gateway: { program: { keep } }, registered: async () => [], offeredTo: () => [] }
+  const { connect } = createGatewayConnection(edit as never, deps as never)
+  const by = { request_id: null }
+  await connect('claude-desktop', { dry_run: true }, by)
+  expect(keep).not.toHaveBeenCalled()
+  await connect('claude-desktop', {}, by)
+  expect(keep).toHaveBeenCalledTimes(1)
 })
 
 test('an agent that supports both gets the bridge command on request, and the URL again after that', async () => {
