@@ -50,7 +50,7 @@ describe.runIf(process.platform === 'linux')('hostile output', () => {
   const RANDOM_MB = FULL ? 50 : 15
   const MAX_LAG_MS = 200
   const MAX_LATER_MS = 20
-  const MAX_LONGER_MS = 100
+  const MAX_LONGER_MS = 50
 
   test.each([
     ['a line of 100 MB on stdout', 'bigline', ['--mb=100'], 'degraded'],
