@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { CallFilter, CallPageRequest } from '../src/calls/call-store.ts'
+import type { CallFilter, CallPageRequest } from '../src/observe/calls/call-store.ts'
 import { SqliteCallStore } from '../src/store/calls/sqlite-call-store.ts'
 import { append, CALLS_FROM, callMaker, EVERY_MS } from '../test/support/calls.ts'
 

@@ -143,7 +143,7 @@ const ALLOWED = [
     inCi: true,
   },
   {
-    file: /^src\/processes\/processes\.test\.ts$/,
+    file: /^src\/servers\/orphans\/orphans\.test\.ts$/,
     name: /a real leaked process/,
     systems: ['darwin', 'win32'],
     why: 'it leaves a process behind as Linux does',
@@ -185,14 +185,14 @@ const ALLOWED = [
     inCi: true,
   },
   {
-    file: /^src\/packages\/packages\.test\.ts$/,
+    file: /^src\/servers\/packages\/packages\.test\.ts$/,
     name: /the path in an agent entry/,
     systems: ['wine'],
     why: 'Wine has no junctions',
     inCi: true,
   },
   {
-    file: /^src\/packages\/folders\.test\.ts$/,
+    file: /^src\/servers\/packages\/folders\.test\.ts$/,
     name: /^a link to another version/,
     systems: ['win32'],
     why: 'the test needs a link on a drive that it takes for one without links',
@@ -225,7 +225,7 @@ const ALLOWED = [
     inCi: true,
   },
   {
-    file: /^src\/config\/data-folder\.test\.ts$/,
+    file: /^src\/kernel\/config\/data-folder\.test\.ts$/,
     name: /FIFO/,
     systems: ['win32'],
     why: 'Windows has no FIFO files',
@@ -233,7 +233,7 @@ const ALLOWED = [
   },
   { file: /^test\/e2e\/fresh-clone\.test\.ts$/, why: 'this is not a git checkout', inCi: true },
   { file: /^test\/(?:e2e\/swagger-ui|web\/[\w-]+)\.test\.ts$/, why: 'no Chromium was found' },
-  { file: /^src\/metrics\/query\/prometheus\.test\.ts$/, name: /promtool/, why: 'no promtool was found' },
+  { file: /^src\/observe\/metrics\/query\/prometheus\.test\.ts$/, name: /promtool/, why: 'no promtool was found' },
   {
     file: /^test\/goals\/(?:disk-full|packages-disk-full|agent-files-disk)\.test\.ts$/,
     why: 'only root may mount a small disk',
@@ -251,14 +251,14 @@ const ALLOWED = [
     inCi: true,
   },
   {
-    file: /^(?:src\/(?:supervisor\/places|servers\/actions\/try-walls)|test\/cli\/(?:walls|lost-files)\.test)/,
+    file: /^(?:src\/(?:supervisor\/places|servers\/stdio\/actions\/try-walls)|test\/cli\/(?:walls|lost-files)\.test)/,
     name: /^with (?:bubblewrap|sandbox)/,
     systems: ['darwin', 'win32'],
     why: 'bubblewrap is a program of Linux',
     inCi: true,
   },
   {
-    file: /^(?:src\/supervisor\/places\/|src\/servers\/actions\/try-walls|test\/(?:e2e\/(?:places|isolation)|web\/walls|cli\/(?:walls|lost-files))\.test)/,
+    file: /^(?:src\/supervisor\/places\/|src\/servers\/stdio\/actions\/try-walls|test\/(?:e2e\/(?:places|isolation)|web\/walls|cli\/(?:walls|lost-files))\.test)/,
     name: /^with (?:bubblewrap|sandbox)/,
     why: 'bubblewrap was not found, or the kernel refuses user namespaces',
   },

@@ -9,11 +9,19 @@ const FILES = {
   'docs/agents-checked.json': { command: 'npm run verify:agents', judges: ['src/agents'] },
   'docs/gateway-checked.json': {
     command: 'npm run verify:gateway',
-    judges: ['src/agents', 'src/cli', 'src/gateway', 'src/http', 'src/mcp', 'src/protocol', 'src/upstreams'],
+    judges: [
+      'src/agents',
+      'src/cli',
+      'src/gateway',
+      'src/api/http',
+      'src/mcp',
+      'src/mcp/protocol',
+      'src/servers/shared',
+    ],
   },
   'docs/sandbox-checked.json': {
     command: 'npm run verify:sandbox',
-    judges: ['src/servers/actions', 'src/supervisor/places/sandbox'],
+    judges: ['src/servers/stdio/actions', 'src/supervisor/places/sandbox'],
   },
 }
 const NOT_TESTS = ':(exclude)*.test.ts'

@@ -14,7 +14,7 @@ const ALSO = [
   'test/goals',
   'src/agents/formats',
   'src/agents/diff',
-  'src/servers/snippet',
+  'src/import/read/snippet',
   'src/supervisor/runner',
   'test/cli/service',
   'test/web',

@@ -30,8 +30,8 @@ test.runIf(process.platform === 'linux')(
   'a skipped test is printed with the reason, and in CI one that a new machine can run is a failure',
   () => {
     const tests = [
-      { file: 'src/config/config.test.ts', name: 'a setting', status: 'skipped' },
-      { file: 'src/config/config.test.ts', name: 'another one', status: 'passed' },
+      { file: 'src/kernel/config/config.test.ts', name: 'a setting', status: 'skipped' },
+      { file: 'src/kernel/config/config.test.ts', name: 'another one', status: 'passed' },
       { file: 'test/e2e/swagger-ui.test.ts', name: 'a server can be added from /docs', status: 'skipped' },
       { file: 'test/e2e/fresh-clone.test.ts', name: 'npm start', status: 'skipped' },
     ]
@@ -39,7 +39,7 @@ test.runIf(process.platform === 'linux')(
     expect(here).toEqual({
       unexpected: 1,
       lines: [
-        'skipped  src/config/config.test.ts > a setting: NO KNOWN REASON',
+        'skipped  src/kernel/config/config.test.ts > a setting: NO KNOWN REASON',
         expect.stringContaining('no Chromium was found'),
         expect.stringContaining('not a git checkout'),
       ],

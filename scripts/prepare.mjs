@@ -157,7 +157,11 @@ export function buildHashes() {
   const shared = ['scripts/build.mjs', 'package-lock.json', 'package.json']
   const isSource = (path) => !path.endsWith('.test.ts') && !path.startsWith('web/generated/')
   const service = [...filesUnder('src').filter(isSource), 'tsconfig.json']
-  const web = [...filesUnder('web').filter(isSource), ...filesUnder('src/client'), 'scripts/build-web.mjs']
+  const web = [
+    ...filesUnder('web').filter(isSource),
+    ...filesUnder('src/api/client'),
+    'scripts/build-web.mjs',
+  ]
   const docs = [...filesUnder('docs').filter((path) => path.endsWith('.md')), ...DOCS_SCRIPTS]
   return {
     service: hashFiles([...service, ...shared]),

@@ -5,89 +5,58 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
 /**
- * Which room may import which. A room is a folder of src/; main.ts is the only file beside them.
- * A new room adds one line here. Code that two rooms need moves down to `kernel`, `protocol` or `upstreams`, or they
- * communicate through an event.
+ * The wings, from the bottom to the top: a wing is a folder of src/, and main.ts is the only file beside them. Each says
+ * which wings it may import, and in which order its folders stand: a folder imports only those before it. `.` stands for
+ * the files of the wing itself. A folder of a wing is named as `api/client`.
  */
-const ROOMS: Record<string, Rule> = {
-  kernel: { imports: [] },
-  config: { imports: ['kernel'] },
-  protocol: { imports: ['kernel'] },
-  net: { imports: ['kernel'] },
-  upstreams: { imports: ['kernel', 'protocol'] },
-
-  servers: { imports: ['kernel', 'protocol', 'upstreams'] },
-  'http-servers': { imports: ['kernel', 'protocol', 'net', 'upstreams', 'oauth'] },
-  calls: { imports: ['kernel', 'protocol', 'upstreams'] },
-  logs: { imports: ['kernel', 'protocol'] },
-  agents: { imports: ['kernel', 'upstreams'] },
-  packages: { imports: ['kernel', 'net', 'upstreams'] },
-  jobs: { imports: ['kernel'] },
-  isolation: { imports: ['kernel'] },
-  settings: { imports: ['kernel', 'config'] },
-  login: { imports: ['kernel'] },
-  apps: { imports: ['kernel', 'protocol', 'upstreams'] },
-  oauth: { imports: ['kernel', 'net', 'upstreams'] },
-  client: { imports: [] },
-  secrets: { imports: ['kernel'] },
-  health: { imports: ['kernel'] },
-  notices: { imports: ['kernel', 'upstreams'] },
-  events: { imports: ['kernel'] },
-  live: { imports: ['kernel', 'upstreams'] },
-  processes: { imports: ['kernel'] },
-  redact: { imports: ['kernel'] },
-  transfer: { imports: ['kernel', 'upstreams'] },
-  metrics: { imports: ['kernel', 'upstreams'] },
-
-  supervisor: { imports: ['kernel', 'protocol'] },
-  mcp: { imports: ['kernel', 'protocol', 'net'] },
-  telemetry: { imports: ['kernel'] },
-  gateway: { imports: ['kernel', 'protocol', 'upstreams'] },
+const WINGS: Readonly<Record<string, Wing>> = {
+  kernel: {
+    imports: [],
+    folders: ['.', 'async', 'json', 'secrets', 'containers', 'files', 'http', 'config'],
+  },
+  net: { imports: ['kernel'], folders: ['.', 'oauth'] },
+  mcp: { imports: ['kernel', 'net'], folders: ['protocol', 'client', 'transports'] },
+  supervisor: { imports: ['kernel', 'mcp/protocol'], folders: 'any' },
+  servers: {
+    imports: ['kernel', 'net', 'mcp/protocol'],
+    folders: ['shared', 'jobs', 'isolation', 'orphans', 'apps', 'packages', 'logins', 'http', 'stdio'],
+  },
+  agents: { imports: ['kernel', 'servers/shared'], folders: 'any' },
+  import: { imports: ['kernel', 'servers', 'agents'], folders: 'any' },
+  gateway: { imports: ['kernel', 'mcp/protocol', 'mcp/client', 'servers/shared'], folders: 'any' },
+  observe: {
+    imports: ['kernel', 'mcp/protocol', 'servers/shared'],
+    folders: ['.', 'logs', 'calls', 'metrics', 'events', 'notices', 'health', 'live'],
+  },
+  api: { imports: ['kernel'], folders: ['client', 'http', 'settings', 'sign-in', 'secrets', 'redact'] },
   store: {
     imports: ['kernel'],
-    types: [
-      'servers',
-      'http-servers',
-      'calls',
-      'logs',
-      'metrics',
-      'health',
-      'notices',
-      'events',
-      'agents',
-      'packages',
-      'secrets',
-      'oauth',
-      'gateway',
-      'upstreams',
-    ],
+    types: ['servers', 'agents', 'gateway', 'observe', 'api/secrets', 'net/oauth'],
+    folders: 'any',
   },
-
-  http: { imports: ['kernel'] },
-  cli: { imports: ['kernel', 'protocol', 'net', 'config', 'client'] },
-
-  compose: { imports: 'all' },
-  'main.ts': { imports: 'all' },
+  cli: { imports: ['kernel', 'net', 'mcp/protocol', 'api/client'], folders: 'any' },
+  compose: { imports: 'all', folders: 'any' },
+  'main.ts': { imports: 'all', folders: [] },
 }
+const MOST_WINGS = 13
 
 /** Libraries that only certain folders may import, so that replacing one means editing one folder. */
 const HOMES: readonly Home[] = [
   {
     library: /^(fastify|@fastify\/.+)$/,
-    home: /^(http\/|.+\.routes\.ts$)/,
-    types: /^compose\/service\.ts$/,
-    say: 'http/ and *.routes.ts (and, for its types, compose/service.ts)',
+    home: /^(api\/http\/|.+\.routes\.ts$)/,
+    say: 'api/http/ and *.routes.ts',
   },
   { library: /^(kysely|@photostructure\/sqlite|node:sqlite)$/, home: /^store\//, say: 'store/' },
-  { library: /^ws$/, home: /^http\//, say: 'http/' },
+  { library: /^ws$/, home: /^api\/http\//, say: 'api/http/' },
   { library: /^node:worker_threads$/, home: /^store\//, say: 'store/' },
   {
     library: /^node:child_process$/,
-    home: /^(supervisor|cli|config\/system)\//,
-    say: 'supervisor/, cli/ and config/system/',
+    home: /^(supervisor|cli|kernel\/config\/system)\//,
+    say: 'supervisor/, cli/ and kernel/config/system/',
   },
   { library: /^@koromix\//, home: /^supervisor\/platform\/windows\//, say: 'supervisor/platform/windows/' },
-  { library: /^oauth4webapi$/, home: /^oauth\//, say: 'oauth/' },
+  { library: /^oauth4webapi$/, home: /^net\/oauth\//, say: 'net/oauth/' },
   { library: /^@modelcontextprotocol\//, home: /^(mcp|gateway)\//, say: 'mcp/ and gateway/' },
 ]
 
@@ -101,16 +70,16 @@ const READERS: Readonly<Record<string, string>> = {
   'kernel/files/durable-file.ts': 'opens what it creates, and folders',
   'agents/files/backups.ts': 'our backups',
   'agents/files/agent-lock.ts': 'our notes about locks',
-  'config/config.ts': 'the file named by --env-file, which may be a pipe',
-  'config/secret-key.ts': 'our key',
-  'config/token.ts': 'our token',
-  'config/system/port-listener.ts': '/proc',
-  'config/data-folder.ts': 'a database that `openForeign` has opened, in parts',
-  'config/running-instance.ts': 'our instance.json, /proc',
-  'config/lasting-program.ts': 'copies our own program',
-  'http/doc-pages.ts': 'our guide',
-  'http/docs.ts': 'our assets',
-  'http/web.ts': 'our assets',
+  'kernel/config/config.ts': 'the file named by --env-file, which may be a pipe',
+  'kernel/config/secret-key.ts': 'our key',
+  'kernel/config/token.ts': 'our token',
+  'kernel/config/system/port-listener.ts': '/proc',
+  'kernel/config/data-folder.ts': 'a database that `openForeign` has opened, in parts',
+  'kernel/config/running-instance.ts': 'our instance.json, /proc',
+  'kernel/config/lasting-program.ts': 'copies our own program',
+  'api/http/doc-pages.ts': 'our guide',
+  'api/http/docs.ts': 'our assets',
+  'api/http/web.ts': 'our assets',
   'store/instance-lock.ts': 'our instance.json',
   'store/configuration/open-file.ts': 'our database and its backups',
   'store/sqlite/data-file.ts': 'our databases',
@@ -134,17 +103,18 @@ const LONGEST_FILE = 350
 const MEDIAN_FILE = 100
 const MOST_FILES = 22
 
-interface Rule {
-  /** Rooms it may import. Its own files are always allowed. */
+interface Wing {
+  /** Wings, or folders of wings, that it may import. Its own files are always allowed. */
   readonly imports: readonly string[] | 'all'
-  /** Rooms from which it may import types only, with `import type`. */
+  /** Wings from which it may import types only, with `import type`. */
   readonly types?: readonly string[]
+  /** Its folders, from the bottom to the top. */
+  readonly folders: readonly string[] | 'any'
 }
 
 interface Home {
   readonly library: RegExp
   readonly home: RegExp
-  readonly types?: RegExp
   readonly say: string
 }
 
@@ -157,13 +127,18 @@ const src = fileURLToPath(new URL('../src', import.meta.url))
 const sources = readSources()
 
 describe('architecture', () => {
-  test('every folder of src is in the table of rooms', () => {
-    const unlisted = readdirSync(src).filter((name) => !(name in ROOMS))
-    expect(unlisted.map((name) => `src/${name} is not in the table of rooms`)).toEqual([])
+  test(`src has at most ${MOST_WINGS} wings, and each folder is in the table`, () => {
+    const unlisted = readdirSync(src).filter((name) => !(name in WINGS))
+    expect(unlisted.map((name) => `src/${name} is not in the table of wings`)).toEqual([])
+    expect(readdirSync(src).filter((name) => !name.endsWith('.ts')).length).toBeLessThanOrEqual(MOST_WINGS)
   })
 
-  test('every room imports only the rooms that the table allows', () => {
-    expect(eachImport(forbiddenRoom)).toEqual([])
+  test('every wing imports only the wings that the table allows', () => {
+    expect(eachImport(forbiddenWing)).toEqual([])
+  })
+
+  test('inside a wing, a folder imports only those that stand before it in the table', () => {
+    expect(eachImport(upwardImport)).toEqual([])
   })
 
   test('libraries are imported only from the folders that the table allows', () => {
@@ -251,25 +226,36 @@ describe('import parser', () => {
   })
 })
 
-function forbiddenRoom(file: string, { specifier, typeOnly }: Import): string | undefined {
+function forbiddenWing(file: string, { specifier, typeOnly }: Import): string | undefined {
   if (!specifier.startsWith('.')) return undefined
-  const room = roomOf(file)
+  const wing = wingOf(file)
   const target = targetOf(file, specifier)
   if (target === '../package.json' || isApiTypes(target, typeOnly)) return undefined
   if (target.startsWith('../')) return `src/${file} imports ${specifier}, which is outside src/`
-  const { imports = [], types = [] } = ROOMS[room] ?? {}
-  const other = roomOf(target)
-  if (other === room || imports === 'all' || imports.includes(other)) return undefined
-  if (!types.includes(other))
-    return `src/${file}: the room '${room}' may not import '${other}' (${specifier})`
+  const { imports = [], types = [] } = WINGS[wing] ?? {}
+  const isIn = (places: readonly string[]) => places.some((place) => target.startsWith(`${place}/`))
+  if (wingOf(target) === wing || imports === 'all' || isIn(imports)) return undefined
+  if (!isIn(types)) return `src/${file}: the wing '${wing}' may not import '${target}'`
   if (typeOnly) return undefined
-  return `src/${file}: the room '${room}' may import only types from '${other}': use \`import type\` for ${specifier}`
+  return `src/${file}: the wing '${wing}' may import only types of '${target}': use \`import type\``
 }
 
-function forbiddenLibrary(file: string, { specifier, typeOnly }: Import): string | undefined {
+/** Between the folders of one wing. */
+function upwardImport(file: string, { specifier }: Import): string | undefined {
+  const wing = wingOf(file)
+  const folders = WINGS[wing]?.folders ?? []
+  const target = targetOf(file, specifier)
+  if (!specifier.startsWith('.') || wingOf(target) !== wing || folders === 'any') return undefined
+  const [from, to] = [folderOf(file), folderOf(target)]
+  if (!folders.includes(from)) return `src/${wing}/${from} is not in the table of wings`
+  if (folders.indexOf(to) <= folders.indexOf(from)) return undefined
+  return `src/${file}: ${from} may not import ${to}, which stands above it (${specifier})`
+}
+
+function forbiddenLibrary(file: string, { specifier }: Import): string | undefined {
   const rule = HOMES.find(({ library }) => library.test(specifier))
-  if (!rule || rule.home.test(file) || (typeOnly && rule.types?.test(file))) return undefined
-  return `src/${file}: the room '${roomOf(file)}' imports ${specifier}, which only ${rule.say} may import`
+  if (!rule || rule.home.test(file)) return undefined
+  return `src/${file}: the wing '${wingOf(file)}' imports ${specifier}, which only ${rule.say} may import`
 }
 
 /** Generated from the OpenAPI document of the built service. */
@@ -354,8 +340,13 @@ function targetOf(file: string, specifier: string): string {
   return posix.normalize(posix.join(posix.dirname(file), specifier))
 }
 
-function roomOf(file: string): string {
+function wingOf(file: string): string {
   return file.split('/')[0] ?? file
+}
+
+/** The folder of a wing, or `.` for a file of the wing itself. */
+function folderOf(file: string): string {
+  return file.split('/').length > 2 ? (file.split('/')[1] ?? '.') : '.'
 }
 
 /** All source files except tests, which may import anything. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { LogStore, ResolvedFilter, StoredEntry } from '../src/logs/log-store.ts'
+import type { LogStore, ResolvedFilter, StoredEntry } from '../src/observe/logs/log-store.ts'
 import { filter, line, order } from './support/arbitrary-lines.ts'
 import { entry, ModelLog } from './support/log-model.ts'
 

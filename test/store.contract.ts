@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { AuditEntry } from '../src/kernel/facts.ts'
-import type { ServerRecord, ServerStore } from '../src/upstreams/server-registry.ts'
+import type { ServerRecord, ServerStore } from '../src/servers/shared/server-registry.ts'
 
 export interface TestServer extends ServerRecord {
   readonly command?: string

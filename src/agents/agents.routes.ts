@@ -1,9 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { wholeList } from '../kernel/wire.ts'
-import { type IsOwner, JSON_TYPE } from '../upstreams/upstreams.routes.ts'
+import { type IsOwner, JSON_TYPE } from '../servers/shared/upstreams.routes.ts'
 import * as schema from './agents.schema.ts'
 import type { Agents } from './agents.service.ts'
-import * as importSchema from './import/import.schema.ts'
 
 const tags = ['Agents']
 const params = schema.AgentKey
@@ -88,25 +87,5 @@ export function agentRoutes(agents: Agents, isOwner: IsOwner): FastifyPluginAsyn
       const { scope, project_path } = request.query
       return wholeList(agents.history(request.params.agent_type, scope, project_path))
     })
-
-    const scan = {
-      tags,
-      summary: 'Count agents, entries and distinct servers on this computer',
-      description: 'Reads the files of all agents and changes nothing.',
-      response: { 200: importSchema.Scan },
-    }
-    app.get('/agents/scan', { schema: scan }, () => agents.scan())
-
-    const importServers = {
-      tags,
-      summary: "Register servers from agents' files",
-      description:
-        'Reads the files of the user and of the projects that the agents list. A server that several agents use is registered once, and references are translated. Nothing is started, and no file is changed.',
-      body: importSchema.ImportInput,
-      response: { 200: importSchema.ImportReport },
-    }
-    app.post('/agents/import', { schema: importServers }, (request) =>
-      agents.import(request.body, { request_id: request.id }),
-    )
   }
 }

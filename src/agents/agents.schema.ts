@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { component, listOf, orNull, Timestamp } from '../kernel/wire.ts'
-import { masked } from '../upstreams/server-fields.ts'
+import { masked } from '../servers/shared/server-fields.ts'
 
 /** No pattern: an unknown type is `not_found`. */
 export const AgentKey = Type.Object({

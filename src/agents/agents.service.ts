@@ -1,6 +1,5 @@
 import { removeStaleTemps } from '../kernel/files/durable-file.ts'
-import type { Caller } from '../kernel/wire.ts'
-import { listText, ViewTexts } from '../upstreams/view-texts.ts'
+import { listText, ViewTexts } from '../servers/shared/view-texts.ts'
 import type {
   AgentSummary,
   AgentView,
@@ -24,20 +23,17 @@ import { releaseLeftLocks } from './files/agent-lock.ts'
 import type { Backups } from './files/backups.ts'
 import { agentOf, type ConfigTarget, configTarget, configTargets } from './files/config-target.ts'
 import { FileWatcher } from './files/file-watcher.ts'
-import type { AgentFiles } from './import/candidates.ts'
-import type { ImportInput, ImportReport, Scan } from './import/import.schema.ts'
-import { createImport, type ImportDeps } from './import/import-servers.ts'
-import { knownProjects, projectTargets } from './import/projects.ts'
 import { type GatewayView, gridFields } from './read/agent-grid.ts'
 import { type EntryFacts, entryViews, type KnownFile, summaryOf } from './read/agent-view.ts'
 import { effectiveEntries } from './read/effective-entries.ts'
 import { type FileTrouble, troubleOf } from './read/file-trouble.ts'
 import { fileView } from './read/file-view.ts'
+import { type AgentFiles, knownProjects, projectTargets } from './read/projects.ts'
 import { readFileState } from './read/read-entries.ts'
 import { SeenFiles } from './read/seen-files.ts'
 import { ServerUsers } from './read/server-users.ts'
 
-export interface Deps extends Omit<EditDeps, 'changes'>, Omit<ImportDeps, 'home'> {
+export interface Deps extends Omit<EditDeps, 'changes'> {
   readonly backups: Backups
   readonly now: () => number
   readonly view: GatewayView & Pick<ConstructorParameters<typeof ServerUsers>[0], 'keys' | 'mayUse'>
@@ -51,7 +47,6 @@ export function createAgents(deps: Deps) {
   const edit = createEdit({ ...deps, changes })
   const { undo, history } = createUndo({ ...deps, changes })
   const connection = createGatewayConnection(edit, deps)
-  const importing = createImport({ ...deps, home: platform.home })
   const restoring = createRestore({ ...deps, edit })
   const seen = new SeenFiles()
   const sameServers = unchanged()
@@ -128,20 +123,6 @@ export function createAgents(deps: Deps) {
         if (id !== null && !parked) links.set(id, (links.get(id) ?? new Set()).add(agent.type))
     }
     return links
-  }
-
-  /** The files of the user, of the projects that installed agents list, and of the given project. */
-  function importable(keys: readonly string[] | undefined, project?: string): AgentFiles[] {
-    const projects = knownProjects(platform)
-    return (keys?.map(agentOf) ?? AGENTS).map((agent) => {
-      const { installed } = detect(agent, platform)
-      const folders = new Set([...(installed ? projects : []), ...(project === undefined ? [] : [project])])
-      const files = [
-        ...configTargets(agent, platform, undefined),
-        ...[...folders].flatMap((folder) => projectTargets(agent, platform, folder)),
-      ].map((target) => ({ state: readFileState(target), project: target.project ?? null }))
-      return { agent, installed, files }
-    })
   }
 
   return {
@@ -228,12 +209,18 @@ export function createAgents(deps: Deps) {
       return fileView(configTarget(agentOf(key), platform, query), query)
     },
 
-    async scan(): Promise<Scan> {
-      return importing.scan(importable(undefined))
-    },
-
-    async import(input: ImportInput, by: Caller): Promise<ImportReport> {
-      return importing.run(importable(input.agents, input.project_path), input, by)
+    /** The files of the user, of the projects that installed agents list, and of the given project. */
+    importable(keys: readonly string[] | undefined, project?: string): AgentFiles[] {
+      const projects = knownProjects(platform)
+      return (keys?.map(agentOf) ?? AGENTS).map((agent) => {
+        const { installed } = detect(agent, platform)
+        const folders = new Set([...(installed ? projects : []), ...(project === undefined ? [] : [project])])
+        const files = [
+          ...configTargets(agent, platform, undefined),
+          ...[...folders].flatMap((folder) => projectTargets(agent, platform, folder)),
+        ].map((target) => ({ state: readFileState(target), project: target.project ?? null }))
+        return { agent, installed, files }
+      })
     },
 
     /** Files that cannot be read, or whose managed entries another program has changed: of one agent, or of all. */

@@ -20,8 +20,8 @@ import { covers } from '../../test/support/covers.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { mayLink, PRIVATE_FILE } from '../../test/support/home-env.ts'
 import { type House, openHouse } from '../../test/support/house.ts'
+import type { ImportReport, Scan } from '../import/read/agent-file/import.schema.ts'
 import type { AgentSummary, EffectiveEntry, FileView, HistoryItem } from './agents.schema.ts'
-import type { ImportReport, Scan } from './import/import.schema.ts'
 
 const CLAUDE = `{
   "numStartups": 7,

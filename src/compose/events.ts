@@ -1,15 +1,15 @@
-import { createEvents, type Events } from '../events/events.service.ts'
-import { StatusRecorder } from '../events/status-recorder.ts'
-import type { Closer } from '../kernel/closer.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { redactText } from '../kernel/secrets/redact-text.ts'
-import { noticeEvents } from '../notices/notice-events.ts'
-import type { Notices } from '../notices/notices.service.ts'
+import { createEvents, type Events } from '../observe/events/events.service.ts'
+import { StatusRecorder } from '../observe/events/status-recorder.ts'
+import { noticeEvents } from '../observe/notices/notice-events.ts'
+import type { Notices } from '../observe/notices/notices.service.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { auditEvents, saveStatusChanges, statusEvents } from '../store/events.store.ts'
+import type { Closer } from './closer.ts'
 
 interface Parts {
   readonly database: ConfigurationDatabase

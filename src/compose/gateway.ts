@@ -10,13 +10,13 @@ import { createVisibility } from '../gateway/visibility/visibility.service.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
 import { VERSION } from '../kernel/version.ts'
+import type { CallRecorder } from '../servers/shared/calls.ts'
+import type { Catalogues } from '../servers/shared/catalogues.ts'
+import type { Upstreams } from '../servers/shared/upstreams.ts'
 import { openAgentToolsStore } from '../store/agent-tools.store.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { openKeyStore } from '../store/keys.store.ts'
 import { openPresetStore } from '../store/presets.store.ts'
-import type { CallRecorder } from '../upstreams/calls.ts'
-import type { Catalogues } from '../upstreams/catalogues.ts'
-import type { Upstreams } from '../upstreams/upstreams.ts'
 
 interface Deps {
   readonly database: ConfigurationDatabase

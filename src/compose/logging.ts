@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CallStore } from '../calls/call-store.ts'
-import type { Config } from '../config/config.ts'
-import type { Closer } from '../kernel/closer.ts'
+import type { Config } from '../kernel/config/config.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import { createLog, type Log, type Threshold } from '../kernel/log.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
-import type { Discarded, LogStore, StoredEntry } from '../logs/log-store.ts'
-import { LostLines } from '../logs/lost-lines.ts'
-import { LogPipeline } from '../logs/pipeline.ts'
-import { ServerLines } from '../logs/server-lines.ts'
+import type { CallStore } from '../observe/calls/call-store.ts'
+import type { Discarded, LogStore, StoredEntry } from '../observe/logs/log-store.ts'
+import { LostLines } from '../observe/logs/lost-lines.ts'
+import { LogPipeline } from '../observe/logs/pipeline.ts'
+import { ServerLines } from '../observe/logs/server-lines.ts'
 import { AuditMirror } from '../store/audit-mirror.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
+import type { Closer } from './closer.ts'
 
 /** Opens the stores that share a thread. */
 export type OpenStores = (options: {

@@ -1,11 +1,11 @@
-import type { HttpServers } from '../http-servers/http-servers.service.ts'
 import type { AuditEntry, FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
 import { VERSION } from '../kernel/version.ts'
 import type { Network } from '../net/connection-pool.ts'
-import { Logins } from '../oauth/logins.ts'
+import type { HttpServers } from '../servers/http/http-servers.service.ts'
+import { Logins } from '../servers/logins/logins.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { openLoginStore } from '../store/logins.store.ts'
 

@@ -1,14 +1,14 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import type { Closer } from '../kernel/closer.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
 import { VERSION } from '../kernel/version.ts'
-import { createLive, type Live } from '../live/live.service.ts'
-import { createMetrics, type Metrics } from '../metrics/metrics.service.ts'
-import { ProcessSampler } from '../metrics/process-figures.ts'
-import { Recorder } from '../metrics/record/recorder.ts'
+import { createLive, type Live } from '../observe/live/live.service.ts'
+import { createMetrics, type Metrics } from '../observe/metrics/metrics.service.ts'
+import { ProcessSampler } from '../observe/metrics/process-figures.ts'
+import { Recorder } from '../observe/metrics/record/recorder.ts'
 import { MetricsDatabase } from '../store/metrics/database.ts'
+import type { Closer } from './closer.ts'
 
 interface Deps {
   readonly folder: string

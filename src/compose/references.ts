@@ -1,12 +1,12 @@
-import { ENV_NAMES } from '../config/schema.ts'
+import { createSecrets, type Secrets } from '../api/secrets/secrets.service.ts'
+import { ENV_NAMES } from '../kernel/config/schema.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { Carrier } from '../kernel/secrets/secrets.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
-import { createSecrets, type Secrets } from '../secrets/secrets.service.ts'
+import { References, secretNamesIn } from '../servers/shared/definition/references.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { openSecretStore } from '../store/secrets.store.ts'
-import { References, secretNamesIn } from '../upstreams/references.ts'
 
 interface Parts {
   readonly database: ConfigurationDatabase

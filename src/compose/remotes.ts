@@ -1,8 +1,8 @@
-import type { Remotes } from '../http-servers/remote.ts'
 import { VERSION } from '../kernel/version.ts'
 import { HttpMcpClient } from '../mcp/transports/http/http-mcp-client.ts'
 import { testConnection } from '../mcp/transports/http/test-connection.ts'
 import type { Network } from '../net/connection-pool.ts'
+import type { Remotes } from '../servers/http/remote.ts'
 
 /** Opens and tests connections to HTTP servers. */
 export function openRemotes(network: Partial<Network>): Remotes {

@@ -1,6 +1,6 @@
-import type { App } from '../http/app.ts'
+import type { App } from '../api/http/app.ts'
 import type { Log } from '../kernel/log.ts'
-import type { Servers } from '../servers/servers.service.ts'
+import type { Servers } from '../servers/stdio/servers.service.ts'
 import type { Platform } from '../supervisor/platform/platform.ts'
 import type { OpenStores } from './logging.ts'
 

@@ -1,7 +1,7 @@
-import type { Config } from '../config/config.ts'
-import { bindOf } from '../config/host.ts'
-import { assertMayBind } from '../config/token.ts'
-import { Closer } from '../kernel/closer.ts'
+import type { Config } from '../kernel/config/config.ts'
+import { bindOf } from '../kernel/config/host.ts'
+import { assertMayBind } from '../kernel/config/token.ts'
+import { Closer } from './closer.ts'
 import { openCore } from './core.ts'
 import type { Service, ServiceOptions } from './service-options.ts'
 

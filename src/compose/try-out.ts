@@ -2,14 +2,14 @@ import type { LastError } from '../kernel/server-state.ts'
 import { VERSION } from '../kernel/version.ts'
 import { within } from '../kernel/within.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
-import type { CallTool, TryOut } from '../servers/actions/trial.ts'
+import type { DiscoveredServer } from '../servers/shared/catalogues.ts'
+import type { CallTool, TryOut } from '../servers/stdio/actions/trial.ts'
 import { launch } from '../supervisor/launcher.ts'
 import type { Places } from '../supervisor/places/places.ts'
 import { StartFailure } from '../supervisor/process/start-child.ts'
 import { gracesWithin } from '../supervisor/process/stop-ladder.ts'
 import type { Launched } from '../supervisor/runner.ts'
 import type { StartSlots } from '../supervisor/start-slots.ts'
-import type { DiscoveredServer } from '../upstreams/catalogues.ts'
 
 interface Deps extends Pick<Parameters<typeof launch>[0], 'mark' | 'clean'> {
   readonly places: Pick<Places, 'start' | 'lostFiles'>

@@ -1,7 +1,7 @@
 import type { FactBus, Facts } from '../kernel/facts.ts'
 import type { LogEntry } from '../kernel/log.ts'
 import { publicDetail } from '../kernel/secrets/public-view.ts'
-import type { LogStore } from '../logs/log-store.ts'
+import type { LogStore } from '../observe/logs/log-store.ts'
 import { auditText, detailOf, isAboutServer } from './audit-rows.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 

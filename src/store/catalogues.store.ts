@@ -1,4 +1,4 @@
-import type { CatalogueStore, StoredCatalogue } from '../upstreams/catalogues.ts'
+import type { CatalogueStore, StoredCatalogue } from '../servers/shared/catalogues.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import { digestOf } from './digest.ts'
 import type { ServerTable } from './servers.store.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { EventSource, SourceEvent, SourceQuery } from '../events/events.service.ts'
-import type { StatusChange } from '../events/status-recorder.ts'
+import type { EventSource, SourceEvent, SourceQuery } from '../observe/events/events.service.ts'
+import type { StatusChange } from '../observe/events/status-recorder.ts'
 import { aboutServers, detailOf, isAboutServer } from './audit-rows.ts'
 import { auditSentence } from './audit-sentences.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'

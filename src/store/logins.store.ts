@@ -1,6 +1,6 @@
 import type { Vault } from '../kernel/secrets/vault.ts'
-import type { LoginRecord, LoginStore } from '../oauth/login-record.ts'
-import type { OAuthClient } from '../oauth/protocol/oauth-client.ts'
+import type { OAuthClient } from '../net/oauth/oauth-client.ts'
+import type { LoginRecord, LoginStore } from '../servers/logins/login-record.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 /** Logins and registered clients, sealed. Decrypted once, then answered from memory. */

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../kernel/facts.ts'
-import type { Notice } from '../notices/notice.ts'
-import type { Mutes } from '../notices/notices.schema.ts'
-import type { NoticeStore } from '../notices/notices.service.ts'
+import type { Notice } from '../observe/notices/notice.ts'
+import type { Mutes } from '../observe/notices/notices.schema.ts'
+import type { NoticeStore } from '../observe/notices/notices.service.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import { digestOf } from './digest.ts'
 

@@ -1,5 +1,5 @@
-import type { SavedCallRecord, SavedCallStore } from '../calls/saved-calls.service.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
+import type { SavedCallRecord, SavedCallStore } from '../observe/calls/saved-calls.service.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 /** The calls that users saved. Read once, then answered from memory. */

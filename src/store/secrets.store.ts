@@ -1,5 +1,5 @@
+import type { SecretRecord, SecretStore } from '../api/secrets/secrets.service.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
-import type { SecretRecord, SecretStore } from '../secrets/secrets.service.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 /** Named secrets, each sealed together with its date. Decrypted once, then answered from memory. */

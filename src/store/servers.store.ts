@@ -1,6 +1,6 @@
 import type { ServerKind } from '../kernel/facts.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
-import type { ServerRecord, ServerStore } from '../upstreams/server-registry.ts'
+import type { ServerRecord, ServerStore } from '../servers/shared/server-registry.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import type { Tables } from './configuration/tables.ts'
 import { digestOf } from './digest.ts'

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { AuditEntry } from '../kernel/facts.ts'
-import type { DesiredState } from '../servers/live.schema.ts'
-import type { WishStore } from '../servers/wishes.ts'
+import type { DesiredState } from '../servers/stdio/live.schema.ts'
+import type { WishStore } from '../servers/stdio/wishes.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 /** From one transaction to the next, at least. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Life, Plan, Resources, ServerState, StartOutcome } from '../kernel/server-state.ts'
-import { CallFailure } from '../protocol/call.ts'
+import { CallFailure } from '../mcp/protocol/call.ts'
 import { launch, type McpConnection, type OnLine, type Streams } from './launcher.ts'
 import type { Places } from './places/places.ts'
 import { ResourceSampler, SAMPLE_EVERY_MS, type Sampled } from './process/resources.ts'

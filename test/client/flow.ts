@@ -1,4 +1,4 @@
-import { ApiError, createClient } from '../../src/client/client.ts'
+import { ApiError, createClient } from '../../src/api/client/client.ts'
 import type { components, paths } from './api.d.ts'
 
 type Server = components['schemas']['Server']

@@ -17,7 +17,7 @@ const MANAGE = { ...AUTHORISED, 'content-type': 'application/json' }
  * The rooms that every request or every fact passes, whatever it is about: the listener in front of the gateway, the
  * subscribers of `call_started` and `call_completed`, and helpers without knowledge of calls.
  */
-const NOT_ON_THE_PATH = /^(kernel|http|metrics|live|logs|calls|store\/calls)\//
+const NOT_ON_THE_PATH = /^(kernel|api\/http|observe|store\/calls)\//
 
 /** How many files a maintainer reads to follow a call: V8 counts the functions that ran for each call. */
 async function filesOf(toolroom: Program, tool: string): Promise<string[]> {
@@ -85,7 +85,7 @@ test('an agent’s call to a STDIO server passes at most 24 files', async () => 
   await toolroom.post('/api/servers', MANAGE, echo, 201)
   await toolroom.post('/api/servers/echo/start', AUTHORISED)
   const files = await filesOf(toolroom, 'echo__echo')
-  expect(files).toContain('servers/stdio-upstream.ts')
+  expect(files).toContain('servers/stdio/stdio-upstream.ts')
   expect(files.length, files.join('\n')).toBeLessThanOrEqual(24)
 })
 
@@ -97,6 +97,6 @@ test('an agent’s call to an HTTP server passes at most 28 files', async () => 
   const first = { arguments: { text: 'first' } }
   await toolroom.post('/api/http-servers/far/tools/echo/call', MANAGE, first)
   const files = await filesOf(toolroom, 'far__echo')
-  expect(files).toContain('http-servers/http-upstream.ts')
+  expect(files).toContain('servers/http/http-upstream.ts')
   expect(files.length, files.join('\n')).toBeLessThanOrEqual(28)
 })

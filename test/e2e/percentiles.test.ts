@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { WINDOW, WINDOWS, type WindowName } from '../../src/metrics/windows/levels.ts'
+import { WINDOW, WINDOWS, type WindowName } from '../../src/observe/metrics/windows/levels.ts'
 import { AUTHORISED as headers, openHouse } from '../support/house.ts'
 import { randomFrom } from '../support/random.ts'
 

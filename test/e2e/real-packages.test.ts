@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { npmOfThisComputer } from '../../scripts/outside-env.mjs'
-import type { Installed } from '../../src/packages/packages.schema.ts'
+import type { Installed } from '../../src/servers/packages/packages.schema.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { openService } from '../support/service-process.ts'
 

@@ -9,7 +9,7 @@ import { ownFolder } from '../support/folder.ts'
 import { openHouse, TOKEN } from '../support/house.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const COPIED = ['package.json', 'tsconfig.json', 'src/client', 'test/client']
+const COPIED = ['package.json', 'tsconfig.json', 'src/api/client', 'test/client']
 
 /** Compiles the flow in a folder of its own, with types that are generated from the document. */
 async function compile(document: object): Promise<string> {

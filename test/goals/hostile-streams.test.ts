@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import type { LogLine } from '../../src/logs/logs.schema.ts'
+import type { LogLine } from '../../src/observe/logs/logs.schema.ts'
 import { figure } from '../support/figure.ts'
 import { heldMemory, MEASURED } from '../support/held-memory.ts'
 import { forgetPeak, memoryOf, percentile, sampling } from '../support/measuring.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Recorder } from '../../src/metrics/record/recorder.ts'
-import { Cell } from '../../src/metrics/sketch/cell.ts'
-import { WINDOW, WINDOWS, type WindowName } from '../../src/metrics/windows/levels.ts'
+import type { Recorder } from '../../src/observe/metrics/record/recorder.ts'
+import { Cell } from '../../src/observe/metrics/sketch/cell.ts'
+import { WINDOW, WINDOWS, type WindowName } from '../../src/observe/metrics/windows/levels.ts'
 import { event, NOON, openRecorder } from '../support/metrics.ts'
 import { randomFrom } from '../support/random.ts'
 

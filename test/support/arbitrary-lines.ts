@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { LEVELS, SOURCES, STREAMS } from '../../src/kernel/log.ts'
-import type { ResolvedFilter, StoredEntry } from '../../src/logs/log-store.ts'
+import type { ResolvedFilter, StoredEntry } from '../../src/observe/logs/log-store.ts'
 
 /** Few values each, so that filters hit and miss; including words with a special meaning in LIKE, GLOB and MATCH. */
 const WORDS = [

@@ -1,4 +1,4 @@
-import type { CallRecord, CallStore } from '../../src/calls/call-store.ts'
+import type { CallRecord, CallStore } from '../../src/observe/calls/call-store.ts'
 import { randomFrom } from './random.ts'
 
 export const CALLS_FROM = Date.UTC(2026, 10, 1)

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { ResolvedFilter } from '../../src/logs/log-store.ts'
+import type { ResolvedFilter } from '../../src/observe/logs/log-store.ts'
 import { LogDatabase } from '../../src/store/logs/database.ts'
 
 /** For tests. */

@@ -1,5 +1,5 @@
 import { LEVEL_RANK, LEVELS } from '../../src/kernel/log.ts'
-import type { ResolvedFilter, StoredEntry } from '../../src/logs/log-store.ts'
+import type { ResolvedFilter, StoredEntry } from '../../src/observe/logs/log-store.ts'
 
 /** A model of the log: an array that is filtered line by line. */
 export interface ModelLine extends StoredEntry {

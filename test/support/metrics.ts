@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { type Event, Recorder } from '../../src/metrics/record/recorder.ts'
+import { type Event, Recorder } from '../../src/observe/metrics/record/recorder.ts'
 import { MetricsDatabase } from '../../src/store/metrics/database.ts'
 import { ownFolder } from './folder.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
-import type { Installed, PackageView } from '../../src/packages/packages.schema.ts'
+import type { Installed, PackageView } from '../../src/servers/packages/packages.schema.ts'
 import { ownFolder } from './folder.ts'
 import { AUTHORISED, type House, openHouse } from './house.ts'
 import { type NPMS, pathWithNpm } from './npm-versions.ts'

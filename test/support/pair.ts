@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { setImmediate as tick } from 'node:timers/promises'
+import type { CallFailure } from '../../src/mcp/protocol/call.ts'
 import { StdioTransport } from '../../src/mcp/transports/stdio/stdio-transport.ts'
-import type { CallFailure } from '../../src/protocol/call.ts'
 
 /** Streams with the test at the other end. */
 export function wires() {

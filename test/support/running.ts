@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
-import type { ServerView } from '../../src/servers/servers.schema.ts'
+import type { ServerView } from '../../src/servers/stdio/servers.schema.ts'
 import { add } from './furnished.ts'
 import { AUTHORISED, type House } from './house.ts'
 

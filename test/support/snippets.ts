@@ -1,4 +1,4 @@
-import type { SnippetEntry } from '../../src/servers/snippet/snippet.ts'
+import type { SnippetEntry } from '../../src/import/read/snippet/snippet.ts'
 
 /** A short form of the parsed entries, for expectations. */
 export const stdio = (

@@ -83,7 +83,7 @@ describe('the code of the dashboard', () => {
 
   test('outside of it only the client of the REST API and its types are imported', () => {
     const outside = new Set(imports.map(({ target }) => target).filter((target) => target.startsWith('../')))
-    expect([...outside].sort()).toEqual(['../../src/client/client.ts', '../generated/api.d.ts'])
+    expect([...outside].sort()).toEqual(['../../src/api/client/client.ts', '../generated/api.d.ts'])
   })
 
   test(`no file has more than ${LONGEST_FILE} lines, and no folder lists more than ${MOST_FILES} files`, () => {

@@ -1,7 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
-import { changeTexts } from '../../kernel/references/definition.ts'
-import { isReference, parseReferences, type Reference } from '../../kernel/references/references.ts'
-import type { Form } from '../../kernel/references/translate.ts'
+import { type Form, isReference, parseReferences, type Reference } from '../../kernel/secrets/references.ts'
+import { changeTexts } from '../../servers/shared/definition/definition-texts.ts'
 import type { Agent } from './catalogue.schema.ts'
 import type { Definition } from './definition.ts'
 

@@ -1,7 +1,7 @@
 import { AppError } from '../../kernel/errors.ts'
 import { memo } from '../../kernel/memo.ts'
-import { isReference, parseReferences } from '../../kernel/references/references.ts'
-import { npxPackage } from '../../upstreams/import/npx-package.ts'
+import { isReference, parseReferences } from '../../kernel/secrets/references.ts'
+import { npxPackage } from '../../servers/shared/definition/npx-package.ts'
 import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
 import { readGatewayEntry } from '../edit/gateway-entry.ts'
 

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
-import type { Config } from '../../config/config.ts'
-import { serviceFile } from '../../config/paths.ts'
+import type { Config } from '../../kernel/config/config.ts'
+import { serviceFile } from '../../kernel/config/paths.ts'
 import { Failure } from '../frame/failure.ts'
 import { Launchd } from './launchd.ts'
 import type { RunTool } from './run-tool.ts'

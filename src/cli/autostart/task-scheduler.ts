@@ -1,5 +1,5 @@
 import { win32 } from 'node:path'
-import { runningInstance } from '../../config/running-instance.ts'
+import { runningInstance } from '../../kernel/config/running-instance.ts'
 import { type RunTool, runTool } from './run-tool.ts'
 import { OURS, ServiceFile } from './service-file.ts'
 import type { Program, ServiceManager, ServiceState } from './service-manager.ts'

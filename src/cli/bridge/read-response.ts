@@ -1,7 +1,7 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { MESSAGE_MAX_BYTES } from '../../mcp/protocol/frames.ts'
+import { SseReader } from '../../mcp/protocol/sse-reader.ts'
 import type { HttpResponse } from '../../net/http-response.ts'
-import { MESSAGE_MAX_BYTES } from '../../protocol/frames.ts'
-import { SseReader } from '../../protocol/sse-reader.ts'
 import { parsed } from './message.ts'
 
 export type OnMessage = (message: Readonly<Record<string, unknown>>, bytes: Buffer) => void

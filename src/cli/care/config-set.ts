@@ -1,5 +1,5 @@
-import { parseSetting } from '../../config/config.ts'
-import type { SettingName } from '../../config/schema.ts'
+import { parseSetting } from '../../kernel/config/config.ts'
+import type { SettingName } from '../../kernel/config/schema.ts'
 import type { Run } from '../frame/context.ts'
 import { usage } from '../frame/failure.ts'
 import { findNamed } from '../frame/find-named.ts'

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
-import { foldersOf } from '../../config/paths.ts'
-import { runningInstance } from '../../config/running-instance.ts'
+import { foldersOf } from '../../kernel/config/paths.ts'
+import { runningInstance } from '../../kernel/config/running-instance.ts'
 import type { Command } from '../table/command.ts'
 import { cachedNames } from './cache.ts'
 import { candidates } from './candidates.ts'

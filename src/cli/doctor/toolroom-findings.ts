@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { runningInstance } from '../../config/running-instance.ts'
+import { runningInstance } from '../../kernel/config/running-instance.ts'
 import type { Context } from '../frame/context.ts'
 import type { Api } from '../frame/typed-api.ts'
 import { bytes, counted } from '../output/units.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../../config/config.ts'
+import type { Config } from '../../kernel/config/config.ts'
 import type { EXIT } from '../../kernel/exit.ts'
 import type { Line, Span } from '../output/line.ts'
 import type { Given } from './given.ts'

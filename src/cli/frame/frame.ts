@@ -1,4 +1,4 @@
-import { settingRows } from '../../config/help.ts'
+import { settingRows } from '../../kernel/config/help.ts'
 import type { Command } from '../table/command.ts'
 import { allCommands, commandHelp, overview } from '../table/help.ts'
 import { ISOLATION_PAGE } from '../table/isolation.ts'

@@ -1,4 +1,4 @@
-import type { ParsedWords } from '../../config/parse-flags.ts'
+import type { ParsedWords } from '../../kernel/config/parse-flags.ts'
 
 /** The words and flags that a command was given. */
 export class Given {

@@ -1,4 +1,4 @@
-import { parseWords } from '../../config/parse-flags.ts'
+import { parseWords } from '../../kernel/config/parse-flags.ts'
 import { nearest } from '../../kernel/did-you-mean.ts'
 import { isStartError } from '../../kernel/exit.ts'
 import { type Command, flagsOf } from '../table/command.ts'

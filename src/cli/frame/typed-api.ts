@@ -1,5 +1,5 @@
 import type { components, paths } from '../../../web/generated/api.d.ts'
-import { type Client, clientOver } from '../../client/client.ts'
+import { type Client, clientOver } from '../../api/client/client.ts'
 import type { ServiceClient } from './service-client.ts'
 
 export type Api = Client<paths>

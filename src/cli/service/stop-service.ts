@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Instance, runningInstance } from '../../config/running-instance.ts'
+import { type Instance, runningInstance } from '../../kernel/config/running-instance.ts'
 import { Failure } from '../frame/failure.ts'
 import type { Api } from '../frame/typed-api.ts'
 

@@ -1,25 +1,23 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Agents, type Deps as AgentsDeps, createAgents } from '../../agents/agents.service.ts'
-import type { Definition, RegisteredServer } from '../../agents/catalogue/definition.ts'
+import { type Deps as AgentsDeps, createAgents } from '../../agents/agents.service.ts'
+import type { RegisteredServer } from '../../agents/catalogue/definition.ts'
 import type { Platform } from '../../agents/catalogue/platform.ts'
 import type { OfferedTools } from '../../agents/edit/offered-entries.ts'
 import type { OwnershipStore } from '../../agents/edit/ownership.ts'
 import { Backups } from '../../agents/files/backups.ts'
-import { lastingProgram, removeUnusedCopies } from '../../config/lasting-program.ts'
-import { serviceFile } from '../../config/paths.ts'
 import type { Keys } from '../../gateway/keys/keys.service.ts'
-import type { HttpServer } from '../../http-servers/http-servers.schema.ts'
-import type { HttpServers } from '../../http-servers/http-servers.service.ts'
+import { lastingProgram, removeUnusedCopies } from '../../kernel/config/lasting-program.ts'
+import { serviceFile } from '../../kernel/config/paths.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { FactBus } from '../../kernel/facts.ts'
 import type { Log } from '../../kernel/log.ts'
-import { addImported } from '../../servers/import-target.ts'
-import { type ProgramOf, programFor } from '../../servers/run-settings.ts'
-import type { Server } from '../../servers/servers.schema.ts'
-import type { Servers } from '../../servers/servers.service.ts'
-import type { Importing } from './importing.ts'
+import type { HttpServer } from '../../servers/http/http-servers.schema.ts'
+import type { HttpServers } from '../../servers/http/http-servers.service.ts'
+import { type ProgramOf, programFor } from '../../servers/stdio/run-settings.ts'
+import type { Server } from '../../servers/stdio/servers.schema.ts'
+import type { Servers } from '../../servers/stdio/servers.service.ts'
 
 interface Parts {
   readonly folder: string
@@ -27,10 +25,7 @@ interface Parts {
   readonly facts: FactBus
   readonly log: Log
   readonly ownership: OwnershipStore
-  readonly servers: Pick<Servers, 'list' | 'add' | 'stop'>
-  readonly httpServers: Pick<HttpServers, 'list' | 'add'>
-  readonly programOf: ProgramOf
-  readonly importing: Importing
+  readonly registered: AgentsDeps['registered']
   readonly keys: Keys
   readonly offeredTo: (agentType: string) => OfferedTools
   readonly view: AgentsDeps['view']
@@ -43,9 +38,8 @@ interface Parts {
 const BUILT = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
 
 /** The agents, connected to the registered servers and to the gateway. */
-export function openAgents({ mainFile = BUILT, ...parts }: Parts): Agents {
-  const { folder, facts, log, ownership, servers, httpServers, programOf, keys, offeredTo, address } = parts
-  const { targets, options } = parts.importing
+export function openAgents({ mainFile = BUILT, ...parts }: Parts) {
+  const { folder, facts, log, ownership, keys, offeredTo, address } = parts
   const written = [...ownership.all().map(({ path }) => path), serviceFile(parts.platform, folder)]
   removeUnusedCopies(folder, mainFile, written).catch((error) =>
     log.warn({ error }, 'unused copies of Toolroom could not be removed'),
@@ -72,25 +66,21 @@ export function openAgents({ mainFile = BUILT, ...parts }: Parts): Agents {
     now: Date.now,
     offeredTo,
     view: parts.view,
-    registered: async () => [
-      ...(await servers.list()).map((server) => stdioServer(server, programOf)),
-      ...(await httpServers.list()).map(httpServer),
-    ],
-    register: (name, definition, options, by) =>
-      definition.type === 'stdio'
-        ? addImported(servers, { ...definition, name, args: [...definition.args] }, options, by)
-        : httpServers.add({ name, ...remote(definition), enabled: options.enabled }, by),
-    redefine: (id, definition, by) =>
-      definition.type === 'stdio'
-        ? targets.stdio.change(id, localDefinition(definition), by)
-        : targets.http.change(id, { type: 'http', ...remote(definition) }, by),
-    problemOf: (name, definition) =>
-      definition.type === 'stdio'
-        ? targets.stdio.problem(name, localDefinition(definition))
-        : targets.http.problem(name, { type: 'http', ...remote(definition) }),
-    ...options,
+    registered: parts.registered,
     onTrouble: (sentence, error) => log.warn({ error }, sentence),
   })
+}
+
+/** The registered servers, as entries of agents name them. */
+export async function registeredServers(
+  servers: Pick<Servers, 'list'>,
+  httpServers: Pick<HttpServers, 'list'>,
+  programOf: ProgramOf,
+): Promise<RegisteredServer[]> {
+  return [
+    ...(await servers.list()).map((server) => stdioServer(server, programOf)),
+    ...(await httpServers.list()).map(httpServer),
+  ]
 }
 
 /** Agents cannot resolve Toolroom's packages, so their entry has the file of the program. */
@@ -116,20 +106,6 @@ const httpServer = ({ id, name, url, transport, headers }: HttpServer): Register
   id,
   name,
   definition: { type: transport === 'sse' ? 'sse' : 'http', url, headers },
-})
-
-const localDefinition = ({ type, command, args, env, cwd }: Extract<Definition, { type: 'stdio' }>) => ({
-  type,
-  command,
-  args: [...args],
-  env: { ...env },
-  ...(cwd !== null && { cwd }),
-})
-
-const remote = ({ type, url, headers }: Exclude<Definition, { type: 'stdio' }>) => ({
-  url,
-  headers: { ...headers },
-  transport: type === 'sse' ? ('sse' as const) : ('auto' as const),
 })
 
 /** Agents' files are searched in the home folder that the operating system reports. */

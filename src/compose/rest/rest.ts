@@ -1,62 +1,63 @@
 import { agentRoutes } from '../../agents/agents.routes.ts'
 import { editRoutes } from '../../agents/edit/edit.routes.ts'
 import { restoreRoutes } from '../../agents/edit/restore.routes.ts'
-import { appFramePages, appRoutes } from '../../apps/apps.routes.ts'
-import { createFrames } from '../../apps/frames.ts'
-import { callRoutes } from '../../calls/calls.routes.ts'
-import { savedCallRoutes } from '../../calls/saved-calls.routes.ts'
-import type { Config } from '../../config/config.ts'
-import type { RunningSettings } from '../../config/running-settings.ts'
-import { eventRoutes } from '../../events/events.routes.ts'
+import { buildApp } from '../../api/http/app.ts'
+import { type AccessToken, type Guesses, hasToken } from '../../api/http/auth.ts'
+import type { Front } from '../../api/http/front.ts'
+import { redactRoutes } from '../../api/redact/redact.routes.ts'
+import { secretRoutes } from '../../api/secrets/secrets.routes.ts'
 import { MCP_ROUTES } from '../../gateway/endpoint/mcp.schema.ts'
 import { keyRoutes } from '../../gateway/keys/keys.routes.ts'
 import { pinRoutes } from '../../gateway/pins/pins.routes.ts'
 import type { Pins } from '../../gateway/pins/pins.ts'
 import { presetRoutes } from '../../gateway/presets/presets.routes.ts'
 import { visibilityRoutes } from '../../gateway/visibility/visibility.routes.ts'
-import { healthRoutes } from '../../health/health.routes.ts'
-import { buildApp } from '../../http/app.ts'
-import { type AccessToken, type Guesses, hasToken } from '../../http/auth.ts'
-import type { Front } from '../../http/front.ts'
-import { httpServerRoutes } from '../../http-servers/http-servers.routes.ts'
-import type { HttpServers } from '../../http-servers/http-servers.service.ts'
-import { isolationRoutes } from '../../isolation/isolation.routes.ts'
-import { createIsolation } from '../../isolation/isolation.service.ts'
-import { jobRoutes } from '../../jobs/jobs.routes.ts'
-import type { Closer } from '../../kernel/closer.ts'
+import { agentImportRoutes, snippetImportRoutes } from '../../import/import.routes.ts'
+import type { Config } from '../../kernel/config/config.ts'
+import type { RunningSettings } from '../../kernel/config/running-settings.ts'
 import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
-import type { Jobs } from '../../kernel/jobs.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
 import type { Vault } from '../../kernel/secrets/vault.ts'
 import { VERSION } from '../../kernel/version.ts'
-import { liveRoutes } from '../../live/live.routes.ts'
-import type { Live } from '../../live/live.service.ts'
-import { logRoutes } from '../../logs/logs.routes.ts'
-import { createLogs } from '../../logs/logs.service.ts'
-import { metricsRoutes } from '../../metrics/metrics.routes.ts'
-import type { Metrics } from '../../metrics/metrics.service.ts'
-import { noticeRoutes } from '../../notices/notices.routes.ts'
-import { loginPages } from '../../oauth/login-pages.routes.ts'
-import { oauthRoutes } from '../../oauth/oauth.routes.ts'
-import { packageRoutes } from '../../packages/packages.routes.ts'
-import type { Packages } from '../../packages/packages.service.ts'
-import { processRoutes } from '../../processes/processes.routes.ts'
-import { createProcesses } from '../../processes/processes.service.ts'
-import { redactRoutes } from '../../redact/redact.routes.ts'
-import { secretRoutes } from '../../secrets/secrets.routes.ts'
-import type { ProgramOf } from '../../servers/run-settings.ts'
-import { serverRoutes } from '../../servers/servers.routes.ts'
-import type { Servers } from '../../servers/servers.service.ts'
+import { callRoutes } from '../../observe/calls/calls.routes.ts'
+import { savedCallRoutes } from '../../observe/calls/saved-calls.routes.ts'
+import { eventRoutes } from '../../observe/events/events.routes.ts'
+import { healthRoutes } from '../../observe/health/health.routes.ts'
+import { liveRoutes } from '../../observe/live/live.routes.ts'
+import type { Live } from '../../observe/live/live.service.ts'
+import { logRoutes } from '../../observe/logs/logs.routes.ts'
+import { createLogs } from '../../observe/logs/logs.service.ts'
+import { metricsRoutes } from '../../observe/metrics/metrics.routes.ts'
+import type { Metrics } from '../../observe/metrics/metrics.service.ts'
+import { noticeRoutes } from '../../observe/notices/notices.routes.ts'
+import { appFramePages, appRoutes } from '../../servers/apps/apps.routes.ts'
+import { createFrames } from '../../servers/apps/frames.ts'
+import { httpServerRoutes } from '../../servers/http/http-servers.routes.ts'
+import type { HttpServers } from '../../servers/http/http-servers.service.ts'
+import { isolationRoutes } from '../../servers/isolation/isolation.routes.ts'
+import { createIsolation } from '../../servers/isolation/isolation.service.ts'
+import { jobRoutes } from '../../servers/jobs/jobs.routes.ts'
+import type { Jobs } from '../../servers/jobs/jobs.ts'
+import { loginPages } from '../../servers/logins/login-pages.routes.ts'
+import { oauthRoutes } from '../../servers/logins/oauth.routes.ts'
+import { processRoutes } from '../../servers/orphans/orphans.routes.ts'
+import { createProcesses } from '../../servers/orphans/orphans.service.ts'
+import { packageRoutes } from '../../servers/packages/packages.routes.ts'
+import type { Packages } from '../../servers/packages/packages.service.ts'
+import type { Catalogues } from '../../servers/shared/catalogues.ts'
+import { elicitationRoutes } from '../../servers/shared/elicitations.routes.ts'
+import { Elicitations } from '../../servers/shared/elicitations.ts'
+import type { Upstreams } from '../../servers/shared/upstreams.ts'
+import type { ProgramOf } from '../../servers/stdio/run-settings.ts'
+import { serverRoutes } from '../../servers/stdio/servers.routes.ts'
+import type { Servers } from '../../servers/stdio/servers.service.ts'
 import { openOwnership } from '../../store/agents.store.ts'
 import type { ConfigurationDatabase } from '../../store/configuration/configuration.ts'
 import { endOrphan } from '../../supervisor/orphans/end-orphan.ts'
 import { findOrphans } from '../../supervisor/orphans/orphans.ts'
-import type { Catalogues } from '../../upstreams/catalogues.ts'
-import { elicitationRoutes } from '../../upstreams/elicitations.routes.ts'
-import { Elicitations } from '../../upstreams/elicitations.ts'
-import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { openCalls } from '../calls.ts'
+import type { Closer } from '../closer.ts'
 import type { openEvents } from '../events.ts'
 import type { openGateway } from '../gateway.ts'
 import type { Logging } from '../logging.ts'
@@ -65,8 +66,8 @@ import type { openNotices } from '../notices.ts'
 import type { openReferences } from '../references.ts'
 import type { Runtime } from '../runtime.ts'
 import type { ServiceOptions } from '../service-options.ts'
-import { openAgents } from './agents.ts'
-import { openImporting } from './importing.ts'
+import { openAgents, registeredServers } from './agents.ts'
+import { openAgentImport, openImporting } from './importing.ts'
 import { openSelf } from './self.ts'
 import { openTransfer } from './transfer.ts'
 
@@ -117,17 +118,20 @@ export async function openRest(parts: Parts) {
   const { auth_token_header_name: headerName, protect_reads: protectReads } = config
   const isOwner = hasToken(accessToken, headerName)
   const importing = openImporting({ ...parts, home: config.platform.home })
+  const home = config.platform.home
+  const registered = () => registeredServers(servers, httpServers, parts.programOf)
   const agents = openAgents({
     ...parts,
     platform: config.platform,
     ownership: await openOwnership(database, vault, gateway.keyStore),
-    importing,
+    registered,
     keys: gateway.keys,
     offeredTo: gateway.offeredTo,
     view: gateway.view,
     address: () => front.address(parts.host),
     mainFile: options.mainFile,
   })
+  const agentImport = openAgentImport({ agents, home, registered, servers, httpServers, importing })
   const logs = createLogs({
     store: logging.store,
     flush: (patienceMs) => logging.pipeline.flush(patienceMs),
@@ -166,7 +170,8 @@ export async function openRest(parts: Parts) {
     pages: [loginPages(parts.logins), apps.pages],
     routes: [
       healthRoutes(parts.health, (headers) => !protectReads || isOwner(headers)),
-      serverRoutes(servers, importing.importer, isOwner, elicitations),
+      serverRoutes(servers, isOwner, elicitations),
+      snippetImportRoutes(importing.importer),
       httpServerRoutes(httpServers, isOwner, elicitations),
       oauthRoutes({ logins: parts.logins, find: httpServers.get }),
       elicitationRoutes(elicitations),
@@ -182,6 +187,7 @@ export async function openRest(parts: Parts) {
       liveRoutes(),
       metricsRoutes(parts.metrics),
       agentRoutes(agents, isOwner),
+      agentImportRoutes(agentImport),
       editRoutes(agents),
       restoreRoutes(agents),
       packageRoutes(parts.packages, isOwner),

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
-import type { Config } from '../../config/config.ts'
-import type { RunningSettings } from '../../config/running-settings.ts'
-import type { AccessToken, Guesses } from '../../http/auth.ts'
+import type { AccessToken, Guesses } from '../../api/http/auth.ts'
+import { settingsRoutes } from '../../api/settings/settings.routes.ts'
+import { createSettings } from '../../api/settings/settings.service.ts'
+import { loginRoutes } from '../../api/sign-in/sign-in.routes.ts'
+import { LoginCodes } from '../../api/sign-in/sign-in-codes.ts'
+import type { Config } from '../../kernel/config/config.ts'
+import type { RunningSettings } from '../../kernel/config/running-settings.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
-import type { Live } from '../../live/live.service.ts'
-import { loginRoutes } from '../../login/login.routes.ts'
-import { LoginCodes } from '../../login/login-codes.ts'
-import { settingsRoutes } from '../../settings/settings.routes.ts'
-import { createSettings } from '../../settings/settings.service.ts'
+import type { Live } from '../../observe/live/live.service.ts'
 
 interface Deps {
   readonly config: Config

@@ -1,4 +1,4 @@
-import type { Upstreams } from '../../upstreams/upstreams.ts'
+import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import { MentionedResources } from './mentioned-resources.ts'
 import {
   type IsHeldPrompt,

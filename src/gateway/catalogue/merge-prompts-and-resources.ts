@@ -1,4 +1,4 @@
-import { type Definition, definitionText, type OtherLists, renamed } from '../../protocol/lists.ts'
+import { type Definition, definitionText, type OtherLists, renamed } from '../../mcp/protocol/lists.ts'
 import { type Conflict, nameTools } from './tool-names.ts'
 import { pagesOf } from './tool-pages.ts'
 import { parseTemplate, type UriTemplate } from './uri-template.ts'

@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
-import type { Definition } from '../../protocol/lists.ts'
+import type { Definition } from '../../mcp/protocol/lists.ts'
 import { isPage } from './wrapped-uri.ts'
 
 /** Where `_meta` names a page, beside `ui.resourceUri`: the first form of MCP Apps, and the one of the OpenAI Apps SDK. */

@@ -4,13 +4,18 @@ import { AppError } from '../../kernel/errors.ts'
 import type { AnyRequest } from '../../kernel/http/exchange.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-depth.ts'
-import { LARGE_BYTES, RawJson, rawAt } from '../../kernel/json/raw-json.ts'
-import { type ByteRange, memberNamed, membersOf } from '../../kernel/json/raw-member.ts'
-import { CallFailure, type Params } from '../../protocol/call.ts'
-import { CODES } from '../../protocol/codes.ts'
-import { metaOf } from '../../protocol/json-rpc-message.ts'
-import { META } from '../../protocol/meta.ts'
-import { type Era, LEGACY_SERVER_VERSIONS, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
+import { CallFailure, type Params } from '../../mcp/protocol/call.ts'
+import { CODES } from '../../mcp/protocol/codes.ts'
+import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
+import { META } from '../../mcp/protocol/meta.ts'
+import { LARGE_BYTES, RawJson, rawAt } from '../../mcp/protocol/raw/raw-json.ts'
+import { type ByteRange, memberNamed, membersOf } from '../../mcp/protocol/raw/raw-member.ts'
+import {
+  type Era,
+  LEGACY_SERVER_VERSIONS,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+} from '../../mcp/protocol/versions.ts'
 
 /** The id of a request. */
 export interface RequestId {

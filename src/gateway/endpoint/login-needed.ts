@@ -1,5 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { CallResult } from '../../protocol/call.ts'
+import type { CallResult } from '../../mcp/protocol/call.ts'
 
 /**
  * The result of a call to a server that needs a login: a sentence with a link. Agents show it to their user, while they

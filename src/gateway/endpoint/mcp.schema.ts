@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
-import { CODES } from '../../protocol/codes.ts'
-import { ServerId } from '../../upstreams/server-fields.ts'
+import { CODES } from '../../mcp/protocol/codes.ts'
+import { ServerId } from '../../servers/shared/server-fields.ts'
 import { KEY_REFUSALS } from './key-refusal.ts'
 
 /** The gateway for the documentation. It is served without the framework and validates messages itself. */

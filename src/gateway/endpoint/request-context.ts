@@ -1,7 +1,7 @@
-import { memberOf, type RawJson, withMembers } from '../../kernel/json/raw-json.ts'
-import type { CallOptions } from '../../protocol/call.ts'
-import { metaOf } from '../../protocol/json-rpc-message.ts'
-import type { Era } from '../../protocol/versions.ts'
+import type { CallOptions } from '../../mcp/protocol/call.ts'
+import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
+import { memberOf, type RawJson, withMembers } from '../../mcp/protocol/raw/raw-json.ts'
+import type { Era } from '../../mcp/protocol/versions.ts'
 import type { Subscriber } from '../notify/subscriber.ts'
 import type { Session } from '../sessions/sessions.ts'
 

@@ -1,5 +1,5 @@
-import type { Definition } from '../../protocol/lists.ts'
-import { type Catalogues, instructionsIn } from '../../upstreams/catalogues.ts'
+import type { Definition } from '../../mcp/protocol/lists.ts'
+import { type Catalogues, instructionsIn } from '../../servers/shared/catalogues.ts'
 import type { Pins } from './pins.ts'
 
 /** What agents may not use before it is approved. */

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { ToolDiff } from '../../kernel/tool-fields.ts'
-import type { PinKind } from '../../upstreams/catalogues.ts'
+import type { PinKind } from '../../servers/shared/catalogues.ts'
 
 interface Deps {
   readonly log: Pick<Log, 'warn'>

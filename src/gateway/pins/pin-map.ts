@@ -1,4 +1,4 @@
-import type { PinKind } from '../../upstreams/catalogues.ts'
+import type { PinKind } from '../../servers/shared/catalogues.ts'
 
 export interface PinKey {
   readonly server_id: string

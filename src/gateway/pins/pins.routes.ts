@@ -2,10 +2,15 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AppError } from '../../kernel/errors.ts'
 import { Tool, ToolKey, type ToolList } from '../../kernel/tool-fields.ts'
 import { wholeList } from '../../kernel/wire.ts'
-import type { Definition } from '../../protocol/lists.ts'
-import { type Catalogues, INSTRUCTIONS, instructionsIn, type PinKind } from '../../upstreams/catalogues.ts'
-import { hashOf } from '../../upstreams/definition-hash.ts'
-import { ServerKey } from '../../upstreams/server-fields.ts'
+import type { Definition } from '../../mcp/protocol/lists.ts'
+import {
+  type Catalogues,
+  INSTRUCTIONS,
+  instructionsIn,
+  type PinKind,
+} from '../../servers/shared/catalogues.ts'
+import { hashOf } from '../../servers/shared/definition/definition-hash.ts'
+import { ServerKey } from '../../servers/shared/server-fields.ts'
 import { ApproveInput, Instructions, Prompt, PromptKey, PromptList } from './pins.schema.ts'
 import type { Pins } from './pins.ts'
 

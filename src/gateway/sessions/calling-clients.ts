@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { CallingClient, ClientProfile, InstanceOwner, Params } from '../../protocol/call.ts'
+import type { CallingClient, ClientProfile, InstanceOwner, Params } from '../../mcp/protocol/call.ts'
 import { type AskedSession, askSession } from './ask-session.ts'
 import type { EventStream } from './event-stream.ts'
 

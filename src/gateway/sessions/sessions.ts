@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { InFlight } from '../../kernel/async/in-flight.ts'
-import type { ClientProfile } from '../../protocol/call.ts'
+import { InFlight } from '../../mcp/client/in-flight.ts'
+import type { ClientProfile } from '../../mcp/protocol/call.ts'
 import { DropCounter } from '../notify/drop-counter.ts'
 import type { AskedSession } from './ask-session.ts'
 import { type OnInstanceNote, SessionClient } from './calling-clients.ts'

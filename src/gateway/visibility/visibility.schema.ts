@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { component, ID_PATTERN, mapOf, orNull } from '../../kernel/wire.ts'
-import { MAX_SERVERS, MAX_TOOLS, ServerId, TOOL_NAME_PATTERN } from '../../upstreams/server-fields.ts'
+import { MAX_SERVERS, MAX_TOOLS, ServerId, TOOL_NAME_PATTERN } from '../../servers/shared/server-fields.ts'
 
 const ToolMode = Type.Enum(['full', 'search'], {
   description:

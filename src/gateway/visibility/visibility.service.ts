@@ -3,7 +3,7 @@ import { invalidField, pointer } from '../../kernel/errors.ts'
 import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
 import { memo } from '../../kernel/memo.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import { toolTokens } from '../../upstreams/tool-view.ts'
+import { toolTokens } from '../../servers/shared/tool-view.ts'
 import type { AgentToolList, AgentToolLists } from '../catalogue/agent-tool-lists.ts'
 import { SEARCH_MODE_TOOLS } from '../catalogue/search-mode-tools.ts'
 import {

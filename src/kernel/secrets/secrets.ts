@@ -1,4 +1,4 @@
-import { isOnlyReference } from '../references/references.ts'
+import { isOnlyReference } from './references.ts'
 import { isCertainlySecret, isSecretAfter, isSecretName } from './secret-names.ts'
 
 /** Recognises and masks secrets in everything that leaves the service or is logged. */

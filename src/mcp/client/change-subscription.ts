@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { CallFailure, isMethodNotFound, type Params } from '../../protocol/call.ts'
+import { CallFailure, isMethodNotFound, type Params } from '../protocol/call.ts'
 import type { Requester } from './json-rpc-peer.ts'
 
 const RESUBSCRIBE_MS = 60_000

@@ -1,5 +1,4 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { withMembers } from '../../kernel/json/raw-json.ts'
 import { within } from '../../kernel/within.ts'
 import {
   CallFailure,
@@ -7,8 +6,9 @@ import {
   type ModernParams,
   type OnServerRequest,
   type TimedCallOptions,
-} from '../../protocol/call.ts'
-import { CODES } from '../../protocol/codes.ts'
+} from '../protocol/call.ts'
+import { CODES } from '../protocol/codes.ts'
+import { withMembers } from '../protocol/raw/raw-json.ts'
 import type { Requester } from './json-rpc-peer.ts'
 import { neededCapability } from './server-request-policy.ts'
 

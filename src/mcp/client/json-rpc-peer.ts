@@ -1,9 +1,5 @@
-import { DeadlineTimer } from '../../kernel/async/deadline-timer.ts'
-import { InFlight } from '../../kernel/async/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-depth.ts'
-import { invalidAt } from '../../kernel/json/json-validity.ts'
-import { RawJson, textOf, withMembers, withMeta } from '../../kernel/json/raw-json.ts'
 import {
   CallFailure,
   type CallResult,
@@ -11,9 +7,9 @@ import {
   type FailureReason,
   type OnServerRequest,
   type TimedCallOptions,
-} from '../../protocol/call.ts'
-import { CODES } from '../../protocol/codes.ts'
-import { type Frame, MESSAGE_MAX_BYTES } from '../../protocol/frames.ts'
+} from '../protocol/call.ts'
+import { CODES } from '../protocol/codes.ts'
+import { type Frame, MESSAGE_MAX_BYTES } from '../protocol/frames.ts'
 import {
   idText,
   type Message,
@@ -22,7 +18,11 @@ import {
   remoteErrorOf,
   responseIdIn,
   resultOf,
-} from '../../protocol/json-rpc-message.ts'
+} from '../protocol/json-rpc-message.ts'
+import { invalidAt } from '../protocol/raw/json-validity.ts'
+import { RawJson, textOf, withMembers, withMeta } from '../protocol/raw/raw-json.ts'
+import { DeadlineTimer } from './deadline-timer.ts'
+import { InFlight } from './in-flight.ts'
 import { clientIdOf, type Related, relatedRequest, subscriptionIdIn } from './related-request.ts'
 import { RequestDeadline } from './request-deadline.ts'
 import { NO_CLIENT, neededCapability, ownResult, refused, SEVERAL_CLIENTS } from './server-request-policy.ts'

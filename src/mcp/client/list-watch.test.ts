@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { CallFailure } from '../../protocol/call.ts'
+import { CallFailure } from '../protocol/call.ts'
 import { ChangeSubscription } from './change-subscription.ts'
 import { ListWatch } from './list-watch.ts'
 import { NO_TOOLS, type ToolList } from './tool-list.ts'

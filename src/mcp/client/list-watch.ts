@@ -1,4 +1,4 @@
-import { isMethodNotFound } from '../../protocol/call.ts'
+import { isMethodNotFound } from '../protocol/call.ts'
 
 interface Options<T> {
   readonly list: (timeoutMs: number) => Promise<T>

@@ -1,5 +1,4 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { RawJson, withMembers } from '../../kernel/json/raw-json.ts'
 import {
   CallFailure,
   type CallResult,
@@ -9,9 +8,9 @@ import {
   type OnServerRequest,
   type Params,
   type TimedCallOptions,
-} from '../../protocol/call.ts'
-import type { Definition, ListKind } from '../../protocol/lists.ts'
-import type { Connected, Transport, TransportEvents } from '../transports/transport.ts'
+} from '../protocol/call.ts'
+import type { Definition, ListKind } from '../protocol/lists.ts'
+import { RawJson, withMembers } from '../protocol/raw/raw-json.ts'
 import { announcedChanges, ChangeSubscription } from './change-subscription.ts'
 import { discover, type HandshakeResult } from './handshake.ts'
 import { refuseUnknownState, requestComplete } from './input-required.ts'
@@ -22,6 +21,7 @@ import { routeNotification } from './notification-router.ts'
 import { PromptAndResourceLists } from './prompt-and-resource-lists.ts'
 import { listTools, NO_TOOLS, type ToolList } from './tool-list.ts'
 import { LegacyRequestTranslator, TRANSLATED } from './translate-legacy-requests.ts'
+import type { Connected, Transport, TransportEvents } from './transport.ts'
 
 export interface ClientEvents {
   /** The tool list, at first and whenever it has changed. */

@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { LOG_LINE_MAX_BYTES } from '../../protocol/frames.ts'
+import { LOG_LINE_MAX_BYTES } from '../protocol/frames.ts'
 import type { PeerEvents } from './json-rpc-peer.ts'
 
 interface Routes {

@@ -1,6 +1,6 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { itemsOf, rawMember } from '../../kernel/json/raw-member.ts'
-import { type Definition, keepText } from '../../protocol/lists.ts'
+import { type Definition, keepText } from '../protocol/lists.ts'
+import { itemsOf, rawMember } from '../protocol/raw/raw-member.ts'
 import type { Requester } from './json-rpc-peer.ts'
 
 export interface Pages {

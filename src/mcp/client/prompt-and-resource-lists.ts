@@ -1,4 +1,4 @@
-import type { Definition, ListKind } from '../../protocol/lists.ts'
+import type { Definition, ListKind } from '../protocol/lists.ts'
 import type { Requester } from './json-rpc-peer.ts'
 import { ListWatch } from './list-watch.ts'
 import { fetchPages } from './paginated-list.ts'

@@ -1,6 +1,6 @@
-import type { CallOptions } from '../../protocol/call.ts'
-import { metaOf } from '../../protocol/json-rpc-message.ts'
-import { META } from '../../protocol/meta.ts'
+import type { CallOptions } from '../protocol/call.ts'
+import { metaOf } from '../protocol/json-rpc-message.ts'
+import { META } from '../protocol/meta.ts'
 
 interface ClientRequest {
   readonly options: CallOptions

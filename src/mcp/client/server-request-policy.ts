@@ -1,6 +1,6 @@
-import { SHOWS_PAGES } from '../../protocol/apps.ts'
-import type { ClientDependency } from '../../protocol/call.ts'
-import { CODES } from '../../protocol/codes.ts'
+import { SHOWS_PAGES } from '../protocol/apps.ts'
+import type { ClientDependency } from '../protocol/call.ts'
+import { CODES } from '../protocol/codes.ts'
 
 /**
  * The client capabilities that we declare to a server that several clients share. When the client that is asked lacks one,

@@ -1,4 +1,4 @@
-import type { Definition } from '../../protocol/lists.ts'
+import type { Definition } from '../protocol/lists.ts'
 import type { Requester } from './json-rpc-peer.ts'
 import { fetchPages, type Pages } from './paginated-list.ts'
 

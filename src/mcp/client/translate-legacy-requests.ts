@@ -1,8 +1,8 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { plainOf, withMeta } from '../../kernel/json/raw-json.ts'
-import type { CallResult } from '../../protocol/call.ts'
-import { metaOf } from '../../protocol/json-rpc-message.ts'
-import { META } from '../../protocol/meta.ts'
+import type { CallResult } from '../protocol/call.ts'
+import { metaOf } from '../protocol/json-rpc-message.ts'
+import { META } from '../protocol/meta.ts'
+import { plainOf, withMeta } from '../protocol/raw/raw-json.ts'
 import { ChangeSubscription } from './change-subscription.ts'
 import type { Requester } from './json-rpc-peer.ts'
 

@@ -1,4 +1,4 @@
-import type { CallRecord } from '../../calls/call-store.ts'
+import type { CallRecord } from '../../observe/calls/call-store.ts'
 import { DETAIL_ROWS, DETAILS, FILTERS, KEYS, limitsOf, type NewBlock, STATUSES } from './block.ts'
 import { Names, sizeOf, type Views, viewsOf } from './columns.ts'
 

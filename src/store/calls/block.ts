@@ -1,4 +1,4 @@
-import type { CallRecord, CallStatus } from '../../calls/call-store.ts'
+import type { CallRecord, CallStatus } from '../../observe/calls/call-store.ts'
 import { Names, namesOf, sizeOf, TextList, type Views, viewsOf } from './columns.ts'
 
 /**

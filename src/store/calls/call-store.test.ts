@@ -6,7 +6,7 @@ import { append, CALLS_FROM, callMaker, callOf } from '../../../test/support/cal
 import { ownFolder } from '../../../test/support/folder.ts'
 import { PRIVATE_FILE } from '../../../test/support/home-env.ts'
 import { mayMount, smallDisk } from '../../../test/support/small-disk.ts'
-import type { CallFilter, CallRecord } from '../../calls/call-store.ts'
+import type { CallFilter, CallRecord } from '../../observe/calls/call-store.ts'
 import { openSqlite } from '../sqlite/sqlite.ts'
 import { type CallStoreOptions, SqliteCallStore } from './sqlite-call-store.ts'
 

@@ -4,7 +4,7 @@ import type {
   CallRecord,
   CallStore,
   SealedPayload,
-} from '../../calls/call-store.ts'
+} from '../../observe/calls/call-store.ts'
 import type { StoreThread } from '../thread/store-thread.ts'
 import { BlockQueue } from './block-queue.ts'
 

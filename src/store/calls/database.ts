@@ -1,4 +1,4 @@
-import type { CallFilter, CallPage, CallPageRequest, CallRecord } from '../../calls/call-store.ts'
+import type { CallFilter, CallPage, CallPageRequest, CallRecord } from '../../observe/calls/call-store.ts'
 import type { Connection } from '../sqlite/connection.ts'
 import { type CallHead, headAt, type NewBlock } from './block.ts'
 import { Blocks, type StoredBlock } from './blocks.ts'

@@ -1,4 +1,4 @@
-import type { CallFilter } from '../../calls/call-store.ts'
+import type { CallFilter } from '../../observe/calls/call-store.ts'
 import { type Filters, type Keys, STATUSES } from './block.ts'
 
 /** One byte for each name of a block, which is 1 where the name matches. Undefined: all match. */

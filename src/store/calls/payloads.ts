@@ -1,4 +1,4 @@
-import type { SealedPayload } from '../../calls/call-store.ts'
+import type { SealedPayload } from '../../observe/calls/call-store.ts'
 import type { Connection } from '../sqlite/connection.ts'
 
 const SUM = 'SELECT sum(length(sealed)) AS value FROM payloads'

@@ -1,12 +1,12 @@
 import { dirname } from 'node:path'
+import { AppError, diskFull } from '../../kernel/errors.ts'
 import type {
   CallPage,
   CallPageRequest,
   CallRecord,
   CallStore,
   SealedPayload,
-} from '../../calls/call-store.ts'
-import { AppError, diskFull } from '../../kernel/errors.ts'
+} from '../../observe/calls/call-store.ts'
 import type { Connection } from '../sqlite/connection.ts'
 import { mayGrow } from '../sqlite/disk-space.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite.ts'

@@ -10,7 +10,7 @@ import type {
   PageRequest,
   ResolvedFilter,
   StoredEntry,
-} from '../../logs/log-store.ts'
+} from '../../observe/logs/log-store.ts'
 import type { Connection } from '../sqlite/connection.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite.ts'
 import { openLogFile } from './file.ts'

@@ -8,7 +8,7 @@ import type {
   PageRequest,
   ResolvedFilter,
   StoredEntry,
-} from '../../logs/log-store.ts'
+} from '../../observe/logs/log-store.ts'
 import type { StoreThread } from '../thread/store-thread.ts'
 import { downloadChunks } from './read/download.ts'
 import { batches } from './write/batches.ts'

@@ -1,4 +1,4 @@
-import type { LogLine } from '../../logs/logs.schema.ts'
+import type { LogLine } from '../../observe/logs/logs.schema.ts'
 import type { Schema } from '../sqlite/data-file.ts'
 import { sharesOf } from './write/server-shares.ts'
 

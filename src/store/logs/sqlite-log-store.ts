@@ -10,7 +10,7 @@ import type {
   PageRequest,
   ResolvedFilter,
   StoredEntry,
-} from '../../logs/log-store.ts'
+} from '../../observe/logs/log-store.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite.ts'
 import { LogDatabase, type LogFileOptions } from './database.ts'
 import { setAsideLog } from './file.ts'

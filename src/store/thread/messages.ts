@@ -1,5 +1,5 @@
 import { AppError, CATALOGUE, type ErrorCode } from '../../kernel/errors.ts'
-import type { Discarded } from '../../logs/log-store.ts'
+import type { Discarded } from '../../observe/logs/log-store.ts'
 import type { CallStoreOptions, SqliteCallStore } from '../calls/sqlite-call-store.ts'
 import type { LogOptions, SqliteLogStore } from '../logs/sqlite-log-store.ts'
 

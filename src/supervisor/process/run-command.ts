@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FrameReader, LOG_LINE_MAX_BYTES } from '../../protocol/frames.ts'
+import { FrameReader, LOG_LINE_MAX_BYTES } from '../../mcp/protocol/frames.ts'
 import type { Exit } from '../platform/platform.ts'
 import { type Starting, startChild } from './start-child.ts'
 import { stopLadder } from './stop-ladder.ts'

@@ -1,5 +1,5 @@
-import type { Client } from '../../../src/client/client.ts'
-import { ApiError } from '../../../src/client/client.ts'
+import type { Client } from '../../../src/api/client/client.ts'
+import { ApiError } from '../../../src/api/client/client.ts'
 import type { components, paths } from '../../generated/api.d.ts'
 import { clientWith, TOKEN_HEADER } from './client.ts'
 import { currentSession, onSession } from './session.ts'

@@ -1,4 +1,4 @@
-import { type Client, createClient } from '../../../src/client/client.ts'
+import { type Client, createClient } from '../../../src/api/client/client.ts'
 import type { paths } from '../../generated/api.d.ts'
 
 const headerName =

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { ApiError } from '../../../src/client/client.ts'
+import { ApiError } from '../../../src/api/client/client.ts'
 import { clientWith } from './client.ts'
 
 /**

@@ -2,9 +2,9 @@ import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { printableLine } from '../../../kernel/secrets/printable-line.ts'
 import { maskText } from '../../../kernel/secrets/secrets.ts'
 import { RemoteFailure, timeoutFailure, tooLarge } from '../../../net/http-failure.ts'
-import { CallFailure } from '../../../protocol/call.ts'
-import { MESSAGE_MAX_BYTES } from '../../../protocol/frames.ts'
 import { NotMcpError } from '../../client/handshake.ts'
+import { CallFailure } from '../../protocol/call.ts'
+import { MESSAGE_MAX_BYTES } from '../../protocol/frames.ts'
 
 interface Attempt {
   readonly host: string

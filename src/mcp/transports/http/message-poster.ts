@@ -1,6 +1,6 @@
 import type { HttpResponse } from '../../../net/http-response.ts'
-import { CallFailure } from '../../../protocol/call.ts'
 import { JsonRpcPeer, type Outgoing, type PeerEvents } from '../../client/json-rpc-peer.ts'
+import { CallFailure } from '../../protocol/call.ts'
 
 interface Options {
   readonly events: PeerEvents

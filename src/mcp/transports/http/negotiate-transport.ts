@@ -1,9 +1,9 @@
 import { type RemoteCode, RemoteFailure } from '../../../net/http-failure.ts'
-import { CallFailure } from '../../../protocol/call.ts'
-import { MODERN_VERSION } from '../../../protocol/versions.ts'
+import type { Connected, HttpTransportKind, HttpTransportOptions } from '../../client/transport.ts'
+import { CallFailure } from '../../protocol/call.ts'
+import { MODERN_VERSION } from '../../protocol/versions.ts'
 import { SseTransport } from '../sse/sse-transport.ts'
 import { StreamableHttpTransport } from '../streamable-http/streamable-http-transport.ts'
-import type { Connected, HttpTransportKind, HttpTransportOptions } from '../transport.ts'
 
 /** Transport and protocol version of an earlier connection. */
 export interface Known {

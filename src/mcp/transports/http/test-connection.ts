@@ -4,7 +4,7 @@ import { maskText, secretsIn } from '../../../kernel/secrets/secrets.ts'
 import type { Network } from '../../../net/connection-pool.ts'
 import { type RemoteCode, RemoteFailure } from '../../../net/http-failure.ts'
 import type { ToolList } from '../../client/tool-list.ts'
-import type { HttpTransportKind } from '../transport.ts'
+import type { HttpTransportKind } from '../../client/transport.ts'
 import { HttpMcpClient, type HttpMcpClientOptions } from './http-mcp-client.ts'
 
 const STEPS = ['dns', 'tcp', 'tls', 'http', 'initialize', 'tools_list'] as const

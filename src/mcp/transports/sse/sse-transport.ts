@@ -1,14 +1,14 @@
 import { RemoteFailure, timeoutFailure } from '../../../net/http-failure.ts'
 import type { HttpResponse } from '../../../net/http-response.ts'
-import { CallFailure } from '../../../protocol/call.ts'
-import { SseReader } from '../../../protocol/sse-reader.ts'
 import type { HandshakeResult } from '../../client/handshake.ts'
 import { initialize } from '../../client/handshake.ts'
 import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
+import type { HttpTransportOptions, Transport } from '../../client/transport.ts'
+import { CallFailure } from '../../protocol/call.ts'
+import { SseReader } from '../../protocol/sse-reader.ts'
 import { MessagePoster } from '../http/message-poster.ts'
 import { failureOf, isEventStream, notMcp, receiveEvents } from '../http/read-response.ts'
 import { sessionLost } from '../streamable-http/session-headers.ts'
-import type { HttpTransportOptions, Transport } from '../transport.ts'
 
 interface Options extends HttpTransportOptions {
   /** The time limit for the first event, which has the message endpoint. */

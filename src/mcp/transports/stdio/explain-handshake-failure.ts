@@ -1,7 +1,7 @@
 import { printableLine } from '../../../kernel/secrets/printable-line.ts'
 import type { LastError } from '../../../kernel/server-state.ts'
-import { CallFailure } from '../../../protocol/call.ts'
 import { NotMcpError } from '../../client/handshake.ts'
+import { CallFailure } from '../../protocol/call.ts'
 
 interface Start {
   /** The request that failed. */

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { startFenced } from '../../../../test/support/marked.ts'
 import { answers, failureOf, wires } from '../../../../test/support/pair.ts'
-import { LOG_LINE_MAX_BYTES } from '../../../protocol/frames.ts'
 import type { Fenced } from '../../../supervisor/platform/platform.ts'
 import type { ToolList } from '../../client/tool-list.ts'
+import { LOG_LINE_MAX_BYTES } from '../../protocol/frames.ts'
 import { StdioClient } from './stdio-client.ts'
 
 const patient = { timeoutMs: 60_000 }

@@ -1,7 +1,7 @@
-import { CallFailure, type ClientProfile } from '../../../protocol/call.ts'
-import { MODERN_VERSION } from '../../../protocol/versions.ts'
 import { discover, type HandshakeResult, initialize } from '../../client/handshake.ts'
 import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
+import { CallFailure, type ClientProfile } from '../../protocol/call.ts'
+import { MODERN_VERSION } from '../../protocol/versions.ts'
 
 /** A server that supports `server/discover` answers at once. */
 const PROBE_MS = 2000

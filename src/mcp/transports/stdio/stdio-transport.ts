@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream'
-import { CallFailure } from '../../../protocol/call.ts'
-import { FrameReader, MESSAGE_MAX_BYTES } from '../../../protocol/frames.ts'
 import { JsonRpcPeer, type PeerEvents } from '../../client/json-rpc-peer.ts'
-import type { Transport } from '../transport.ts'
+import type { Transport } from '../../client/transport.ts'
+import { CallFailure } from '../../protocol/call.ts'
+import { FrameReader, MESSAGE_MAX_BYTES } from '../../protocol/frames.ts'
 import { Outbox } from './outbox.ts'
 
 interface Options extends PeerEvents {

@@ -1,5 +1,5 @@
 import { printableLine } from '../../../kernel/secrets/printable-line.ts'
-import { LOG_LINE_MAX_BYTES } from '../../../protocol/frames.ts'
+import { LOG_LINE_MAX_BYTES } from '../../protocol/frames.ts'
 
 const FIRST_MAX_CHARS = 200
 const MAX_BYTES_PER_CHAR = 4

@@ -1,9 +1,9 @@
 import { isObject } from '../../../kernel/is-object.ts'
-import { headerText, nameParamOf } from '../../../protocol/header-text.ts'
-import { MODERN_VERSION } from '../../../protocol/versions.ts'
-import { type MirroredArgument, mirroredArguments } from '../../../protocol/x-mcp-header.ts'
 import type { Outgoing } from '../../client/json-rpc-peer.ts'
 import type { ToolList } from '../../client/tool-list.ts'
+import { headerText, nameParamOf } from '../../protocol/header-text.ts'
+import { MODERN_VERSION } from '../../protocol/versions.ts'
+import { type MirroredArgument, mirroredArguments } from '../../protocol/x-mcp-header.ts'
 
 /** The mirrored arguments of each tool that has any. */
 export type Mirrors = ReadonlyMap<string, readonly MirroredArgument[]>

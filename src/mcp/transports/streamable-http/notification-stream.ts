@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HttpResponse } from '../../../net/http-response.ts'
-import { type SseEvent, SseReader } from '../../../protocol/sse-reader.ts'
+import { type SseEvent, SseReader } from '../../protocol/sse-reader.ts'
 import { isEventStream, receiveEvents } from '../http/read-response.ts'
 
 interface Options {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RemoteFailure } from '../../../net/http-failure.ts'
 import type { HttpResponse } from '../../../net/http-response.ts'
-import { SseReader } from '../../../protocol/sse-reader.ts'
 import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
+import { SseReader } from '../../protocol/sse-reader.ts'
 import { isEventStream, noResult, receiveEvents } from '../http/read-response.ts'
 
 interface Options {

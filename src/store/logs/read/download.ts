@@ -1,4 +1,4 @@
-import type { DownloadRequest } from '../../../logs/log-store.ts'
+import type { DownloadRequest } from '../../../observe/logs/log-store.ts'
 import type { Chunk, ChunkRequest } from './reading.ts'
 
 /** Reads one chunk after the other, the first immediately. A slow consumer slows down the reading. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { LogLine } from '../../../logs/logs.schema.ts'
+import type { LogLine } from '../../../observe/logs/logs.schema.ts'
 import { FORMATTERS } from './format.ts'
 
 const line = (given: Partial<LogLine>): LogLine => ({

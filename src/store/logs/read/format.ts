@@ -1,4 +1,4 @@
-import type { Format, LogLine } from '../../../logs/logs.schema.ts'
+import type { Format, LogLine } from '../../../observe/logs/logs.schema.ts'
 import { LINE_COLUMNS } from '../schema.ts'
 
 /** A download format: its header, and each line including the line end. */

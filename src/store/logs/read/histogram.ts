@@ -1,5 +1,5 @@
 import { LEVEL_RANK, LEVELS, type Level } from '../../../kernel/log.ts'
-import type { Histogram, HistogramRequest } from '../../../logs/log-store.ts'
+import type { Histogram, HistogramRequest } from '../../../observe/logs/log-store.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 import type { Value } from '../../sqlite/sqlite.ts'
 import { logQuery } from './query.ts'

@@ -1,6 +1,6 @@
 import { LEVEL_RANK, LEVELS } from '../../../kernel/log.ts'
 import { isoTime } from '../../../kernel/time.ts'
-import type { LogLine } from '../../../logs/logs.schema.ts'
+import type { LogLine } from '../../../observe/logs/logs.schema.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 import { LINE_COLUMNS } from '../schema.ts'
 import type { Order } from './sql.ts'

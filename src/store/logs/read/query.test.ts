@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ResolvedFilter } from '../../../logs/log-store.ts'
+import type { ResolvedFilter } from '../../../observe/logs/log-store.ts'
 import { Connection } from '../../sqlite/connection.ts'
 import { migrate } from '../../sqlite/data-file.ts'
 import { LOG_SCHEMA } from '../schema.ts'

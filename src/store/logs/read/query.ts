@@ -1,5 +1,5 @@
 import { LEVEL_RANK } from '../../../kernel/log.ts'
-import type { ResolvedFilter } from '../../../logs/log-store.ts'
+import type { ResolvedFilter } from '../../../observe/logs/log-store.ts'
 import type { Value } from '../../sqlite/sqlite.ts'
 import { type IndexTerms, searchText, storable } from '../index/search-text.ts'
 

@@ -1,5 +1,5 @@
-import type { Page, PageRequest, ResolvedFilter } from '../../../logs/log-store.ts'
-import type { Format, LogLine } from '../../../logs/logs.schema.ts'
+import type { Page, PageRequest, ResolvedFilter } from '../../../observe/logs/log-store.ts'
+import type { Format, LogLine } from '../../../observe/logs/logs.schema.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 import { lowestId } from '../index/lines.ts'
 import { idsBetween } from '../index/spans.ts'

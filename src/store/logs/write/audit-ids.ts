@@ -1,4 +1,4 @@
-import type { AuditIds } from '../../../logs/log-store.ts'
+import type { AuditIds } from '../../../observe/logs/log-store.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 
 const AUDIT_ID = "CASE WHEN json_valid(data) THEN json_extract(data, '$.audit_id') END"

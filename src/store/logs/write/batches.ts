@@ -1,4 +1,4 @@
-import type { StoredEntry } from '../../../logs/log-store.ts'
+import type { StoredEntry } from '../../../observe/logs/log-store.ts'
 
 export interface Batch {
   readonly entries: readonly StoredEntry[]

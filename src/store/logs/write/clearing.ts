@@ -1,4 +1,4 @@
-import type { ResolvedFilter } from '../../../logs/log-store.ts'
+import type { ResolvedFilter } from '../../../observe/logs/log-store.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 import { logQuery } from '../read/query.ts'
 import { type ReadContext, startWalk } from '../read/reading.ts'

@@ -1,4 +1,4 @@
-import type { Discarded } from '../../../logs/log-store.ts'
+import type { Discarded } from '../../../observe/logs/log-store.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 import { BYTES, countDeleted, DELETE_SPANS } from './server-shares.ts'
 

@@ -1,5 +1,5 @@
 import { LEVEL_RANK } from '../../../kernel/log.ts'
-import type { StoredEntry } from '../../../logs/log-store.ts'
+import type { StoredEntry } from '../../../observe/logs/log-store.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 import type { Value } from '../../sqlite/sqlite.ts'
 import { storable } from '../index/search-text.ts'

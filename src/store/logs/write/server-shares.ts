@@ -1,4 +1,4 @@
-import type { StoredEntry } from '../../../logs/log-store.ts'
+import type { StoredEntry } from '../../../observe/logs/log-store.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 
 /** Approximate overhead of a line in the table and its indexes. Audit lines do not count. */

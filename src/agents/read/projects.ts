@@ -1,0 +1,48 @@
+import { isAbsolute } from 'node:path'
+import type { Agent } from '../catalogue/catalogue.schema.ts'
+import { AGENTS } from '../catalogue/catalogue.ts'
+import type { Platform } from '../catalogue/platform.ts'
+import { type ConfigTarget, configTargets } from '../files/config-target.ts'
+import { isMap, valueAt } from '../formats/json-value.ts'
+import { type FileState, readFileState } from './read-entries.ts'
+
+/** All files of one agent. */
+export interface AgentFiles {
+  readonly agent: Agent
+  readonly installed: boolean
+  readonly files: readonly { readonly state: FileState; readonly project: string | null }[]
+}
+
+/** Agents whose user file has a map `projects` with the folders in which they were used. */
+const LISTING: readonly string[] = ['claude-code', 'codex']
+const MAX_PROJECTS = 200
+
+/** The folders of projects that agents list, as far as they exist. */
+export function knownProjects(platform: Platform): string[] {
+  const folders = AGENTS.filter(({ type }) => LISTING.includes(type))
+    .flatMap((agent) => configTargets(agent, platform, undefined))
+    .filter(({ place }) => place.scope === 'user')
+    .flatMap((target) => {
+      const projects = valueAt(readFileState(target).root, ['projects'])
+      return isMap(projects) ? Object.keys(projects) : []
+    })
+  return [...new Set(folders)]
+    .filter((folder) => isAbsolute(folder) && folder !== platform.home && platform.exists(folder))
+    .slice(0, MAX_PROJECTS)
+}
+
+/** The files of an agent that belong to a project. */
+export function projectTargets(agent: Agent, platform: Platform, project: string): ConfigTarget[] {
+  const placeOf = ({ place }: ConfigTarget) => JSON.stringify([place.path, place.keyPath])
+  const ofUser = new Set(configTargets(agent, platform, undefined).map(placeOf))
+  return targetsIn(agent, platform, project).filter((target) => !ofUser.has(placeOf(target)))
+}
+
+/** A project may have been deleted, or be a file by now. */
+function targetsIn(agent: Agent, platform: Platform, project: string): ConfigTarget[] {
+  try {
+    return configTargets(agent, platform, project)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { verdictOn } from '../../../test/support/answers.ts'
+import { AUTHORISED, openHouse, TOKEN } from '../../../test/support/house.ts'
+import { LoginCodes } from './sign-in-codes.ts'
+
+test('a login code opens once: it needs the token to be created, and no token to be exchanged (API section 12)', async () => {
+  const house = await openHouse()
+  const create = { method: 'POST', url: '/api/login-codes' } as const
+  expect(await verdictOn(house, create)).toEqual([401, 'missing_token'])
+  const created = await house.inject({ ...create, headers: AUTHORISED })
+  const { code, expires_at } = created.json()
+  expect(created.statusCode).toBe(201)
+  expect(Date.parse(expires_at) - Date.now()).toBeGreaterThan(30_000)
+  expect(Date.parse(expires_at) - Date.now()).toBeLessThanOrEqual(60_000)
+
+  const login = (given: string) =>
+    house.inject({ method: 'POST', url: '/api/login', payload: { code: given } })
+  expect((await login(`${code}x`)).json()).toMatchObject({ status: 401, code: 'code_spent' })
+  const reply = await login(code)
+  expect([reply.statusCode, reply.json()]).toEqual([200, { token: TOKEN }])
+  expect(reply.headers['cache-control']).toBe('no-store')
+  expect((await login(code)).json()).toMatchObject({ status: 401, code: 'code_spent' })
+  const log = (await house.inject('/api/logs?source=audit')).body
+  expect(log).toContain('login')
+  expect(log).not.toContain(code)
+})
+
+test('wrong login codes count as wrong tokens: the eleventh within a minute is audited', async () => {
+  const house = await openHouse()
+  for (let round = 0; round < 11; round += 1) {
+    const sent = { method: 'POST', url: '/api/login', payload: { code: `guess-${round}` } } as const
+    expect(await verdictOn(house, sent)).toEqual([401, 'code_spent'])
+  }
+  await expect
+    .poll(async () => (await house.inject('/api/logs?source=audit')).body)
+    .toContain('token_guessing')
+})
+
+test('a login code expires after 60 s, only 20 are valid at a time, and clearing ends all', () => {
+  let now = 0
+  const codes = new LoginCodes(() => now)
+  const { code: late } = codes.issue()
+  now = 59_999
+  expect(codes.redeem(late)).toBe(true)
+  const { code: tooLate } = codes.issue()
+  now += 60_000
+  expect(codes.redeem(tooLate)).toBe(false)
+  const issued = Array.from({ length: 21 }, () => codes.issue().code)
+  expect(issued.map((code) => codes.redeem(code))).toEqual([false, ...Array(20).fill(true)])
+  const { code } = codes.issue()
+  codes.clear()
+  expect(codes.redeem(code)).toBe(false)
+})

@@ -1,0 +1,13 @@
+import * as Type from 'typebox'
+import { component, Timestamp } from '../../kernel/wire.ts'
+
+const Code = Type.String({ minLength: 1, maxLength: 128, examples: ['kO2l0dQ0Xl5rYk3fN0rJrg'] })
+
+export const LoginCode = Type.Object({ code: Code, expires_at: Timestamp })
+component({ LoginCode }, 'A code that can be exchanged for the token once')
+
+export const LoginInput = Type.Object({ code: Code }, { additionalProperties: false })
+component({ LoginInput }, 'The code to exchange')
+
+export const Login = Type.Object({ token: Type.String({ examples: ['fedcba9876543210'.repeat(4)] }) })
+component({ Login }, 'The token')

@@ -1,0 +1,133 @@
+import { basename } from 'node:path'
+import type { Definition } from '../../../agents/catalogue/definition.ts'
+import { readGatewayEntry } from '../../../agents/edit/gateway-entry.ts'
+import type { AgentFiles } from '../../../agents/read/projects.ts'
+import { differences, identityOf } from '../../../agents/read/server-identity.ts'
+import { slugOf } from '../../../kernel/wire.ts'
+import { npxPackage } from '../../../servers/shared/definition/npx-package.ts'
+import { fitName, nameOfPackage } from '../../../servers/shared/server-name.ts'
+import { shownDefinition } from '../../options/import-fields.ts'
+import type { Source, Variant } from './import.schema.ts'
+import { type EntryPlace, type ImportedEntry, importEntry } from './import-entry.ts'
+
+/** One server, with all entries that define it. */
+export interface Candidate {
+  readonly name: string
+  readonly definition: Definition
+  /** The name of the agent that it was found in first, whose settings are used. */
+  readonly agent: string
+  readonly found_in: Source[]
+  readonly variants: Variant[]
+  readonly notes: Set<string>
+  /** The folder of the project in which it works, if that matters. */
+  readonly folder: string | null
+  enabled: boolean
+}
+
+export interface RefusedEntry {
+  readonly source: Source
+  readonly definition: Definition | null
+  readonly reason: string
+}
+
+type Context = Parameters<typeof importEntry>[2]
+
+/** The servers in agents' files. Entries of the same server are one candidate; other definitions are its variants. */
+export function candidatesIn(
+  agents: readonly AgentFiles[],
+  names: readonly string[] | undefined,
+  context: Context,
+): { readonly candidates: readonly Candidate[]; readonly refused: readonly RefusedEntry[] } {
+  const byIdentity = new Map<string, Candidate>()
+  const refused: RefusedEntry[] = []
+  for (const { agent, files } of agents) {
+    for (const { state, project } of files) {
+      for (const entry of state.entries) {
+        if (names && !names.includes(entry.name)) continue
+        if (readGatewayEntry(entry.definition)) continue // it leads to Toolroom itself
+        const source = { agent_type: agent.type, scope: state.place.scope, project, name: entry.name }
+        const imported = importEntry(entry, { agent, state, project }, context)
+        const { definition, problem } = imported
+        if (definition === null || problem !== null)
+          refused.push({ source, definition, reason: problem ?? 'The entry defines no server' })
+        else merge(byIdentity, source, definition, imported, agent)
+      }
+    }
+  }
+  const candidates = [...byIdentity.values()]
+  listNamesakes(candidates)
+  return { candidates, refused }
+}
+
+function merge(
+  all: Map<string, Candidate>,
+  source: Source,
+  definition: Definition,
+  { enabled, notes }: ImportedEntry,
+  agent: EntryPlace['agent'],
+): void {
+  const folder = definition.type === 'stdio' && definition.cwd === source.project ? source.project : null
+  const identity = JSON.stringify([identityOf(definition), folder])
+  const known = all.get(identity)
+  if (!known) {
+    const { name } = source
+    const sources = { found_in: [source], variants: [], notes: new Set(notes) }
+    all.set(identity, { name, definition, agent: agent.name, folder, enabled, ...sources })
+    return
+  }
+  known.found_in.push(source)
+  for (const note of notes) if (!known.notes.has(note)) known.notes.add(`${agent.name}: ${note}`)
+  if (enabled !== known.enabled)
+    known.notes.add('It is disabled in some of these places and enabled in others, so it is enabled here')
+  known.enabled ||= enabled
+  const differs = differences(known.definition, definition)
+  if (differs.length === 0) return
+  known.variants.push(variantOf(source, definition, differs))
+  known.notes.add(
+    `The settings in ${agent.name} differ from those in ${known.agent}, which are used: ${differs.join(', ')}`,
+  )
+}
+
+const variantOf = (source: Source, definition: Definition, differs: readonly string[]): Variant => ({
+  ...source,
+  type: definition.type,
+  ...shownDefinition(definition),
+  differs: [...differs],
+})
+
+/** Different servers with the same name list each other. */
+function listNamesakes(candidates: readonly Candidate[]): void {
+  const byName = new Map<string, Candidate[]>()
+  for (const candidate of candidates) {
+    const slug = slugOf(candidate.name)
+    byName.set(slug, [...(byName.get(slug) ?? []), candidate])
+  }
+  for (const namesakes of byName.values())
+    for (const one of namesakes)
+      for (const other of namesakes) {
+        const [source] = other.found_in
+        if (one !== other && source)
+          one.variants.push(
+            variantOf(source, other.definition, differences(one.definition, other.definition)),
+          )
+      }
+}
+
+const MAX_NAME = 64
+
+/**
+ * A valid name that is not taken in this import. The second server of a name gets its project or its agent as a suffix,
+ * then a number.
+ */
+export function freeName({ name, definition, found_in }: Candidate, taken: ReadonlySet<string>): string {
+  const plain = fitName(name) || nameOfPackage(npxPackage(definition)?.name ?? 'server')
+  const [source] = found_in
+  const place = source?.project ? basename(source.project) : (source?.agent_type ?? 'other')
+  const suffix = place.replace(/[^\w.-]+/g, '-').slice(0, 20)
+  const numbered = (number: number) => (number === 1 ? suffix : `${suffix}-${number}`)
+  for (let number = 0; ; number += 1) {
+    const end = number === 0 ? '' : `-${numbered(number)}`
+    const candidate = plain.slice(0, MAX_NAME - end.length) + end
+    if (!taken.has(slugOf(candidate))) return candidate
+  }
+}

@@ -1,0 +1,117 @@
+import { formsOf } from '../../../agents/catalogue/agent-references.ts'
+import type { Agent } from '../../../agents/catalogue/catalogue.schema.ts'
+import type { Definition } from '../../../agents/catalogue/definition.ts'
+import { isMap, type JsonMap, valueAt } from '../../../agents/formats/json-value.ts'
+import type { Entry, FileState } from '../../../agents/read/read-entries.ts'
+import { forwardedVariables } from '../../options/forwarded-variables.ts'
+import { importNotes } from '../../options/import-notes.ts'
+import { inputDefaults } from '../../options/input-defaults.ts'
+import { translateDefinition } from '../../translate/translate-definition.ts'
+
+/** Where an entry was found. */
+export interface EntryPlace {
+  readonly agent: Agent
+  readonly state: FileState
+  /** Null for a file of the user. */
+  readonly project: string | null
+}
+
+interface Context {
+  readonly home: string
+  readonly isOwnSetting: (name: string) => boolean
+}
+
+/** An entry as Toolroom would register it, or why it cannot. */
+export interface ImportedEntry {
+  readonly definition: Definition | null
+  readonly enabled: boolean
+  readonly notes: readonly string[]
+  readonly problem: string | null
+}
+
+/** Everything in the entry is kept, translated, or named in a note. */
+export function importEntry(entry: Entry, place: EntryPlace, { home, isOwnSetting }: Context): ImportedEntry {
+  const enabled = entry.enabled ?? true
+  const { definition } = entry
+  if (!definition) {
+    const problem = entry.problem ?? 'The entry has neither a command nor a URL'
+    return { definition, enabled, notes: [], problem }
+  }
+  const { agent, state, project } = place
+  const inputs = inputDefaults(valueAt(state.root, ['inputs']))
+  const translated = translateDefinition(inProject(definition, project), (field) => ({
+    forms: formsOf(agent, field),
+    home,
+    project: project ?? undefined,
+    inputs,
+    isOwnSetting,
+  }))
+  const value = isMap(entry.value) ? entry.value : {}
+  const { definition: complete, fields } = withForwarded(translated.definition, value)
+  const dropped = droppedFields(agent, complete.type, value).filter((field) => !fields.includes(field))
+  const notes = [
+    ...(entry.problem === null ? [] : [entry.problem]),
+    ...translated.notes,
+    ...importNotes(complete),
+    ...(dropped.length > 0 ? [`Fields without a counterpart are not imported: ${dropped.join(', ')}`] : []),
+    ...(enabled ? [] : [`It is disabled in ${agent.name}, and stays off`]),
+    ...(complete.type === 'stdio' && project !== null && complete.cwd === project
+      ? [`It works in the folder of its project, so cwd is ${project}`]
+      : []),
+  ]
+  return { definition: complete, enabled, notes, problem: translated.problem ?? null }
+}
+
+const PACKAGE_RUNNER = /(?:^|[\\/])(?:npx|pnpx|bunx|uvx|dnx)(?:\.exe|\.cmd)?$/
+const CONTAINER = /(?:^|[\\/])(?:docker|podman)(?:\.exe)?$/
+const DOTTED = /^\.{1,2}(?:[\\/]|$)/
+/** `src/docs`, but not `@scope/package`, a URL or an absolute path. */
+const RELATIVE = /^(?!@)[^-/\\:][^/\\:]*[\\/]/
+
+/** An agent starts the servers of a project in its folder. That matters unless a package runs without relative paths. */
+function inProject(definition: Definition, project: string | null): Definition {
+  if (definition.type !== 'stdio' || definition.cwd !== null || project === null) return definition
+  const { command, args, env } = definition
+  const texts = [...args, ...Object.values(env)]
+  const isDotted = texts.some((text) => DOTTED.test(text))
+  const isFree =
+    (CONTAINER.test(command) && !isDotted) ||
+    (PACKAGE_RUNNER.test(command) && !isDotted && !texts.some((text) => RELATIVE.test(text)))
+  return isFree ? definition : { ...definition, cwd: project }
+}
+
+/** With the variables that the entry only names. What it writes itself takes precedence. */
+function withForwarded(
+  definition: Definition,
+  value: JsonMap,
+): { readonly definition: Definition; readonly fields: readonly string[] } {
+  const { env, headers, fields } = forwardedVariables(value)
+  return definition.type === 'stdio'
+    ? {
+        definition: { ...definition, env: { ...env, ...definition.env } },
+        fields: fields.filter((field) => field === 'env_vars' || field === 'env_keys'),
+      }
+    : {
+        definition: { ...definition, headers: { ...headers, ...definition.headers } },
+        fields: fields.filter((field) => field !== 'env_vars' && field !== 'env_keys'),
+      }
+}
+
+/** Fields that say what the definition says anyway. */
+const IMPLIED = ['name', 'type', 'source', 'enabled', 'disabled']
+
+/** The fields of an entry that are neither part of the definition nor implied by it. */
+function droppedFields(agent: Agent, type: Definition['type'], value: JsonMap): string[] {
+  const { disabled, nested, typeField } = agent
+  const known = new Set<string | undefined>([...IMPLIED, typeField ?? undefined, nested?.field])
+  const like = agent[type] ?? agent.http ?? agent.stdio
+  for (const field of Object.keys(like.entry)) known.add(field)
+  for (const names of Object.values(like.aliases)) for (const name of names) known.add(name)
+  if (disabled.kind === 'entry-flag')
+    for (const flag of [disabled, ...disabled.elsewhere]) known.add(flag.field)
+  const empty = (field: string) => {
+    const given = value[field]
+    return given === null || (Array.isArray(given) && given.length === 0)
+  }
+  return Object.keys(value).filter((field) => !known.has(field) && !empty(field))
+}

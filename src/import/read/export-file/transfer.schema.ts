@@ -1,0 +1,161 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { NAME_PATTERN } from '../../../kernel/secrets/references.ts'
+import { component, ID_PATTERN, orNull, Timestamp } from '../../../kernel/wire.ts'
+import { MAX_SERVERS, ServerId } from '../../../servers/shared/server-fields.ts'
+
+export const FORMAT = 'toolroom-export'
+/** Of one part of the encrypted text. */
+export const PART_LENGTH = 65_536
+
+const Passphrase = Type.String({
+  maxLength: 256,
+  pattern: '^[\\x20-\\x7e]{12,256}$',
+  expected: '12 to 256 characters of ASCII',
+  description: 'Encrypts the secrets in the file',
+})
+
+export const ExportQuery = Type.Object(
+  {
+    include_secrets: Type.Optional(
+      Type.Boolean({ default: false, description: 'Include secrets, encrypted with the passphrase' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+/** In a header, because URLs end up in logs. */
+export const PASSPHRASE_HEADER = 'x-export-passphrase'
+export const ExportHeaders = Type.Object({ [PASSPHRASE_HEADER]: Type.Optional(Passphrase) })
+
+/** The fields of a server as `POST` accepts them. Each kind validates its own. */
+const Definition = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  additionalProperties: true,
+  maxProperties: 64,
+  examples: [{ name: 'GitHub', command: 'npx' }],
+})
+const Entry = Type.Object(
+  { id: ServerId, type: Type.Enum(['stdio', 'http']), definition: Definition },
+  { additionalProperties: false },
+)
+export type Entry = Static<typeof Entry>
+
+const AgentChoice = Type.Object(
+  {
+    agent_type: Type.String({ minLength: 1, maxLength: 64, examples: ['cursor'] }),
+    linked_servers: Type.Array(ServerId, {
+      maxItems: MAX_SERVERS,
+      description: 'Servers that its files have an entry for. The import reports them and writes no file',
+    }),
+    tools: orNull(Type.Object({}, { additionalProperties: true, maxProperties: 8 })),
+  },
+  { additionalProperties: false },
+)
+
+const Preset = Type.Object(
+  {
+    name: Type.String({ pattern: ID_PATTERN, examples: ['work'] }),
+    choice: Type.Object({}, { additionalProperties: true, maxProperties: 8 }),
+  },
+  { additionalProperties: false },
+)
+
+const Sealed = Type.Object(
+  {
+    kdf: Type.Literal('scrypt'),
+    n: Type.Literal(32_768),
+    r: Type.Literal(8),
+    p: Type.Literal(3),
+    salt: Type.String({
+      pattern: '^[A-Za-z0-9+/]{22}==$',
+      expected: '16 bytes as base64',
+      examples: ['zcpch2DlHXXsbW1GCH1mxw=='],
+    }),
+    data: Type.Array(
+      Type.String({
+        pattern: '^[A-Za-z0-9+/=:]+$',
+        maxLength: PART_LENGTH,
+        expected: 'encrypted text',
+        examples: ['v1:6Rl2SHmRQtnyXk6xwTNcFA=='],
+      }),
+      { minItems: 1, maxItems: 160, description: 'The encrypted text, in parts' },
+    ),
+  },
+  { additionalProperties: false, description: 'AES-256-GCM over the secrets, bound to the rest of the file' },
+)
+export type Sealed = Static<typeof Sealed>
+
+export const ExportFile = Type.Object(
+  {
+    format: Type.Literal(FORMAT),
+    version: Type.Literal(1),
+    exported_at: Timestamp,
+    toolroom_version: Type.String({ maxLength: 64, examples: ['0.1.0'] }),
+    servers: Type.Array(Entry, { maxItems: MAX_SERVERS }),
+    named_secrets: Type.Array(Type.String({ pattern: NAME_PATTERN, examples: ['GITHUB_TOKEN'] }), {
+      maxItems: 1000,
+      uniqueItems: true,
+      description: 'Names only. Their values are in `secrets`',
+    }),
+    agents: Type.Array(AgentChoice, { maxItems: 500 }),
+    presets: Type.Array(Preset, { maxItems: 100 }),
+    secrets: Type.Union([Sealed, Type.Null()]),
+  },
+  { additionalProperties: false },
+)
+export type ExportFile = Static<typeof ExportFile>
+component({ ExportFile }, 'Servers and the tools that agents see, in one file')
+
+const EXAMPLE: ExportFile = {
+  format: FORMAT,
+  version: 1,
+  exported_at: '2026-11-15T09:30:00.000Z',
+  toolroom_version: '0.1.0',
+  servers: [{ id: 'github', type: 'stdio', definition: { name: 'GitHub', command: 'npx' } }],
+  named_secrets: [],
+  agents: [],
+  presets: [],
+  secrets: null,
+}
+
+export const ImportInput = Type.Object(
+  {
+    file: ExportFile,
+    passphrase: Type.Optional(Passphrase),
+    on_conflict: Type.Optional(
+      Type.Enum(['skip', 'update'], { default: 'skip', description: 'What to do when the name is taken' }),
+    ),
+    dry_run: Type.Optional(
+      Type.Boolean({ default: false, description: 'Report what would happen, without changes' }),
+    ),
+  },
+  { additionalProperties: false, examples: [{ file: EXAMPLE, dry_run: true }] },
+)
+export type ImportInput = Static<typeof ImportInput>
+component({ FileImportInput: ImportInput }, 'An exported file, and how to import it')
+
+const OUTCOMES = ['created', 'updated', 'unchanged', 'exists', 'refused'] as const
+
+/** What became of one entry. */
+const imported = {
+  name: Type.String({ examples: ['github'] }),
+  outcome: Type.Enum(OUTCOMES),
+  id: orNull(Type.String({ description: 'The id of the created, updated or conflicting server' })),
+  reason: orNull(Type.String({ description: 'Why the entry was refused or skipped' })),
+  notes: Type.Array(Type.String({ description: 'What is left to do' })),
+}
+const Imported = Type.Object(imported)
+export type Imported = Static<typeof Imported>
+const ImportedServer = Type.Object({ ...imported, type: Type.Enum(['stdio', 'http']) })
+export type ImportedServer = Static<typeof ImportedServer>
+
+export const ImportReport = Type.Object({
+  dry_run: Type.Boolean(),
+  items: Type.Array(ImportedServer),
+  secrets: Type.Array(Imported),
+  agents: Type.Array(Imported, { description: 'What agents see. `name` is the type of the agent' }),
+  presets: Type.Array(Imported),
+  total: Type.Integer({ minimum: 0, description: 'The number of servers in the file' }),
+})
+export type ImportReport = Static<typeof ImportReport>
+component({ FileImportReport: ImportReport }, 'What became of each entry of the file')

@@ -1,0 +1,182 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { AUTHORISED, type House, openHouse } from '../../../../test/support/house.ts'
+import { post, register } from '../../../../test/support/running.ts'
+import { openSqlite } from '../../../store/sqlite/sqlite.ts'
+import type { ExportFile, ImportReport } from './transfer.schema.ts'
+
+const PASSPHRASE = 'correct horse battery staple'
+const SECRET = 'a-secret-of-this-test'
+
+/** Servers of both kinds with secrets in every place, and a choice of tools for an agent. */
+async function furnishedHouse(): Promise<House> {
+  const house = await openHouse()
+  await register(house, 'echo', ['--token', SECRET], {
+    name: 'Echo One',
+    env: { KEY: SECRET, PLAIN: 'debug' },
+    tags: ['work'],
+    description: 'An echo',
+    start_mode: 'eager',
+    restart: { policy: 'always', max_delay_s: 9 },
+    tools: { echo: { enabled: false, alias: 'say' } },
+    expose: false,
+  })
+  await register(house, 'echo', [], { name: 'plain', env: { KEY: SECRET } })
+  const http = { name: 'Docs', url: `https://docs.example/mcp?key=${SECRET}`, headers: { 'X-Key': SECRET } }
+  expect((await post(house, '/api/http-servers', { ...http, enabled: false })).statusCode).toBe(201)
+  const choice = { servers: ['echo-one'], tools: { 'echo-one': ['pid'] } }
+  for (const [url, payload] of [
+    ['/api/agents/cursor/tools', choice],
+    ['/api/presets/work', choice],
+    ['/api/secrets/SHARED', { value: SECRET }],
+  ] as const)
+    expect((await house.inject({ method: 'PUT', url, headers: AUTHORISED, payload })).statusCode).toBe(200)
+  return house
+}
+
+async function exported(house: House, secrets: boolean): Promise<ExportFile> {
+  const headers = { ...AUTHORISED, ...(secrets && { 'x-export-passphrase': PASSPHRASE }) }
+  const reply = await house.inject({ url: `/api/export${secrets ? '?include_secrets=true' : ''}`, headers })
+  expect(reply.statusCode, reply.body).toBe(200)
+  expect(reply.headers['content-disposition']).toMatch(
+    /^attachment; filename="toolroom-\d{4}-\d\d-\d\d\.json"$/,
+  )
+  expect(reply.body).not.toContain(SECRET)
+  return reply.json()
+}
+
+const imported = async (house: House, payload: object): Promise<ImportReport> => {
+  const reply = await post(house, '/api/import', payload)
+  expect(reply.statusCode, reply.body).toBe(200)
+  return reply.json()
+}
+
+/** Everything that was set up, secrets included. */
+async function content(house: House) {
+  const { servers, agents, presets, named_secrets } = await exported(house, false)
+  const [open] = [await house.rooms.servers.list()]
+  return { servers, agents, presets, named_secrets, full: open.map(({ args, env }) => ({ args, env })) }
+}
+
+test('an export with secrets, imported elsewhere, gives the same servers, settings, secrets and choices of tools', async () => {
+  const house = await furnishedHouse()
+  const file = await exported(house, true)
+  const other = await openHouse()
+  const dry = await imported(other, { file, passphrase: PASSPHRASE, dry_run: true })
+  expect((await content(other)).servers).toEqual([])
+  const report = await imported(other, { file, passphrase: PASSPHRASE })
+  expect(report).toEqual({
+    dry_run: false,
+    total: 3,
+    items: ['echo-one', 'plain', 'docs'].map((id) =>
+      expect.objectContaining({ id, outcome: 'created', notes: [] }),
+    ),
+    secrets: [{ name: 'SHARED', id: 'SHARED', outcome: 'created', reason: null, notes: [] }],
+    agents: [{ name: 'cursor', id: null, outcome: 'created', reason: null, notes: [] }],
+    presets: [{ name: 'work', id: null, outcome: 'created', reason: null, notes: [] }],
+  })
+  expect(dry.items.map(({ outcome }) => outcome)).toEqual(report.items.map(({ outcome }) => outcome))
+  expect(await content(other)).toEqual(await content(house))
+  const again = await imported(other, { file, passphrase: PASSPHRASE, on_conflict: 'update' })
+  const all = [again.items, again.secrets, again.agents, again.presets].flat()
+  expect(all.map(({ outcome }) => outcome)).toEqual(Array(6).fill('unchanged'))
+})
+
+test('a wrong passphrase, a changed file and an invalid entry are 422, and nothing is imported', async () => {
+  const house = await furnishedHouse()
+  const file = await exported(house, true)
+  const other = await openHouse()
+  const [first] = file.servers
+  const changed = { ...file, servers: [{ ...first, definition: { ...first?.definition, command: 'evil' } }] }
+  const invalid = {
+    ...file,
+    servers: [...file.servers, { id: 'x', type: 'stdio', definition: { nam: 'x' } }],
+  }
+  const twice = { ...file, secrets: null, servers: [first, first] }
+  for (const [payload, code, path] of [
+    [{ file, passphrase: 'wrong horse battery staple' }, 'wrong_passphrase', undefined],
+    [{ file: changed, passphrase: PASSPHRASE }, 'wrong_passphrase', undefined],
+    [{ file }, 'invalid_input', '/passphrase'],
+    [{ file: { ...invalid, secrets: null } }, 'invalid_input', '/file/servers/3/definition'],
+    [{ file: twice }, 'invalid_input', '/file/servers/1/definition'],
+    [
+      {
+        file: {
+          ...file,
+          secrets: null,
+          agents: [{ agent_type: 'zed', linked_servers: [], tools: { x: 1 } }],
+        },
+      },
+      'invalid_input',
+      '/file/agents/0/tools',
+    ],
+    [{ file: { ...file, version: 2 } }, 'invalid_input', '/file/version'],
+    [
+      { file: { ...file, secrets: { ...file.secrets, n: 2 ** 30 } }, passphrase: PASSPHRASE },
+      'invalid_input',
+      '/file/secrets',
+    ],
+  ] as const) {
+    const reply = await post(other, '/api/import', payload)
+    expect(reply.json(), JSON.stringify(path)).toMatchObject({ status: 422, code })
+    if (path) expect(reply.json().errors[0].path).toContain(path)
+    expect(reply.body).not.toContain(SECRET)
+  }
+  expect((await content(other)).servers).toEqual([])
+})
+
+test('without secrets, new servers are created without them and say so, arguments with a secret are refused, and existing servers keep theirs', async () => {
+  const house = await furnishedHouse()
+  const file = await exported(house, false)
+  const other = await openHouse()
+  expect((await imported(other, { file })).items).toMatchObject([
+    {
+      name: 'Echo One',
+      outcome: 'refused',
+      id: null,
+      reason: expect.stringContaining('args contains a secret'),
+    },
+    { name: 'plain', outcome: 'created', notes: [expect.stringContaining('KEY')] },
+    { name: 'Docs', outcome: 'refused', reason: expect.stringContaining('url') },
+  ])
+  const { full } = await content(house)
+  expect((await imported(house, { file })).items.map(({ outcome }) => outcome)).toEqual(
+    Array(3).fill('unchanged'),
+  )
+  const edited = structuredClone(file)
+  for (const { definition } of edited.servers) definition.tags = ['moved']
+  expect((await imported(house, { file: edited })).items.map(({ outcome }) => outcome)).toEqual(
+    Array(3).fill('exists'),
+  )
+  const report = await imported(house, { file: edited, on_conflict: 'update' })
+  expect(report.items.map(({ outcome }) => outcome)).toEqual(Array(3).fill('updated'))
+  expect((await content(house)).full).toEqual(full)
+  expect((await exported(house, false)).servers.map(({ definition }) => definition.tags)).toEqual(
+    Array(3).fill(['moved']),
+  )
+})
+
+test('secrets are exported only with a passphrase, which is audited, and only for a caller with the token', async () => {
+  const house = await furnishedHouse()
+  expect((await house.inject('/api/export')).statusCode).toBe(401)
+  const without = await house.inject({ url: '/api/export?include_secrets=true', headers: AUTHORISED })
+  expect(without.json()).toMatchObject({ status: 422, errors: [{ path: '/x-export-passphrase' }] })
+  const short = { ...AUTHORISED, 'x-export-passphrase': 'short' }
+  expect((await house.inject({ url: '/api/export?include_secrets=true', headers: short })).statusCode).toBe(
+    422,
+  )
+  await exported(house, true)
+  const { items } = (await house.inject({ url: '/api/events?kind=audit', headers: AUTHORISED })).json()
+  expect(items[0]).toMatchObject({ text: 'Everything was exported, with secrets sealed by a passphrase' })
+})
+
+test('when the store fails in the middle of an import, what was imported so far is undone', async () => {
+  const file = await exported(await furnishedHouse(), true)
+  const other = await openHouse()
+  const database = openSqlite(join(other.data, 'toolroom.db'))
+  database.exec(`CREATE TRIGGER fails BEFORE INSERT ON tool_servers WHEN NEW.name = 'Docs'
+    BEGIN SELECT raise(abort, 'no'); END`)
+  database.close()
+  expect((await post(other, '/api/import', { file, passphrase: PASSPHRASE })).statusCode).toBe(500)
+  expect(await content(other)).toEqual({ servers: [], agents: [], presets: [], named_secrets: [], full: [] })
+})

@@ -1,0 +1,136 @@
+import { isObject } from '../../../kernel/is-object.ts'
+import { inputDefaults } from '../../options/input-defaults.ts'
+
+/** A server found in a snippet, before its fields are read. */
+export interface Named {
+  /** Undefined if the snippet has none. */
+  readonly name: string | undefined
+  readonly value: unknown
+  readonly notes?: readonly string[]
+  /** The defaults of inputs in the same configuration, by id. */
+  readonly inputs?: ReadonlyMap<string, string>
+  /** The reason, if it is already known that this one cannot be imported. */
+  readonly refuse?: string
+}
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** The keys under which agents keep their servers. `mcp` is handled separately, because it has two layouts. */
+const WRAPPERS = [
+  'mcpServers',
+  'mcp_servers',
+  'mcp-servers',
+  'servers',
+  'context_servers',
+  'amp.mcpServers',
+  'mcp.servers',
+]
+const ENTRY_KEYS = ['type', 'transport', 'args', 'env', 'environment', 'headers', 'http_headers']
+const URL_KEYS = ['httpUrl', 'serverUrl', 'url', 'uri', 'baseUrl']
+
+/** The servers in a parsed configuration: below a known key, in a plain map, or the value itself. */
+export function findServers(root: unknown): Named[] {
+  const inputs = isFields(root) ? inputDefaults(field(root, 'inputs')) : undefined
+  const found = serversIn(root)
+  return inputs && inputs.size > 0 ? found.map((named) => ({ ...named, inputs })) : found
+}
+
+function serversIn(root: unknown): Named[] {
+  if (Array.isArray(root)) return root.filter(isNamedEntry).map(fromList)
+  if (!isFields(root)) return []
+  if (isEntry(root)) return [{ name: nameIn(root), value: root }]
+  const wrapped = belowWrappers(root)
+  const below = belowMcp(root)
+  if (wrapped !== undefined || below !== undefined) return [...(wrapped ?? []), ...(below ?? [])]
+  return isBareMap(root) ? amongOthers(root) : []
+}
+
+/** Undefined if there is no such key, so that a server in a plain map may be called `servers` or `mcp`. */
+function belowWrappers(root: Fields): Named[] | undefined {
+  const found: Named[] = []
+  let any = false
+  for (const key of WRAPPERS) {
+    const value = field(root, key)
+    if (Array.isArray(value)) for (const item of value.filter(isNamedEntry)) found.push(fromList(item))
+    else if (isFields(value) && !isEntry(value)) for (const named of fromMap(value)) found.push(named)
+    else continue
+    any = true
+  }
+  return any ? found : undefined
+}
+
+/** VS Code uses mcp.servers.name, OpenCode uses mcp.name. Both may contain other settings too. */
+function belowMcp(root: Fields): Named[] | undefined {
+  const mcp = field(root, 'mcp')
+  if (!isFields(mcp) || isEntry(mcp)) return undefined
+  const direct = Object.entries(mcp).filter(([key, value]) => isEntry(value) || !WRAPPERS.includes(key))
+  return [...(belowWrappers(mcp) ?? []), ...amongOthers(Object.fromEntries(direct))]
+}
+
+/** Below `mcpServers`, everything except comments is a server. */
+function fromMap(map: Fields): Named[] {
+  return Object.entries(map)
+    .filter(([name, value]) => !(typeof value === 'string' && /^(?:\/\/|[_$])/.test(name)))
+    .map(([name, value]) => ({ name, value }))
+}
+
+/** Elsewhere, a key may be another setting. A key beside a server that resembles one is kept, to report why it is not. */
+function amongOthers(map: Fields): Named[] {
+  if (!Object.values(map).some(isEntry)) return []
+  return fromMap(map).filter(({ value }) => isEntry(value) || resemblesEntry(value))
+}
+
+function fromList(value: Fields): Named {
+  return { name: nameIn(value), value }
+}
+
+function isBareMap(map: Fields): boolean {
+  return Object.entries(map).every(
+    ([key, value]) => isFields(value) || key.startsWith('$') || key === 'inputs',
+  )
+}
+
+function resemblesEntry(value: unknown): boolean {
+  return isFields(value) && ENTRY_KEYS.some((key) => field(value, key) !== undefined)
+}
+
+/** A list under `servers` may belong to an OpenAPI document, whose items have no name. */
+function isNamedEntry(value: unknown): value is Fields {
+  return isEntry(value) && (nameIn(value) !== undefined || commandIn(value) !== undefined)
+}
+
+export function isEntry(value: unknown): value is Fields {
+  if (!isFields(value)) return false
+  if (commandIn(value) !== undefined || urlIn(value) !== undefined) return true
+  const nested = field(value, 'transport') // Cline nests all fields there
+  return isFields(nested) && (commandIn(nested) !== undefined || urlIn(nested) !== undefined)
+}
+
+function commandIn(value: Fields): unknown {
+  const command = field(value, 'command') ?? field(value, 'cmd')
+  if (typeof command === 'string' || Array.isArray(command)) return command
+  return isFields(command) && typeof field(command, 'path') === 'string' ? command : undefined
+}
+
+/** The first field with a URL. In Gemini, httpUrl has precedence over url. */
+export function urlIn(value: Fields): { readonly key: string; readonly url: string } | undefined {
+  for (const key of URL_KEYS) {
+    const url = field(value, key)
+    if (typeof url === 'string') return { key, url }
+  }
+  return undefined
+}
+
+function nameIn(value: Fields): string | undefined {
+  const name = field(value, 'name')
+  return typeof name === 'string' && name.trim() !== '' ? name : undefined
+}
+
+export function isFields(value: unknown): value is Fields {
+  return isObject(value) && !(value instanceof Date) // TOML has dates
+}
+
+/** Own fields only: a server may be called `toString`, and a field must not come from a prototype. */
+export function field(fields: Fields, key: string): unknown {
+  return Object.hasOwn(fields, key) ? fields[key] : undefined
+}

@@ -1,0 +1,111 @@
+import { writeReference } from '../../kernel/secrets/references.ts'
+import type { Carrier } from '../../kernel/secrets/secrets.ts'
+import {
+  changeTexts,
+  type PlacedReference,
+  referencesIn,
+} from '../../servers/shared/definition/definition-texts.ts'
+import { shellScripts } from '../../servers/shared/definition/shell-script.ts'
+import { type Source, type Translated, translateText } from './translate.ts'
+
+export interface TranslatedDefinition<T> {
+  readonly definition: T
+  /** For the user. Never contain a value. */
+  readonly notes: readonly string[]
+  /** Why the definition cannot be imported. */
+  readonly problem: string | undefined
+}
+
+type Imported = Carrier & { readonly cwd?: string | null }
+type Field = 'args' | 'env' | 'headers' | 'url'
+
+/** A definition of an agent or a README, with its references in Toolroom's syntax. `sourceOf` differs by field. */
+export function translateDefinition<T extends Imported>(
+  definition: T,
+  sourceOf: (field: Field | 'command' | 'cwd') => Source,
+): TranslatedDefinition<T> {
+  const notes: string[] = []
+  const forbidden: string[] = []
+  const report = (label: string, { kept, replaced, forbidden: own }: Translated) => {
+    notes.push(...kept.map((token) => `${label} contains ${shownToken(token)}, ${adviceFor(token)}`))
+    notes.push(
+      ...replaced.map((name) => `${label}: ${name} is a setting of Toolroom, so its default is used`),
+    )
+    forbidden.push(...own.map((name) => `${label} refers to ${name}, which is a setting of Toolroom`))
+  }
+  const ownVariables = new Set(Object.keys(definition.env ?? {}))
+  const translated = changeTexts(definition, ({ path, label, text }) => {
+    const field = path.split('/')[1] as Field
+    const result = translateText(text, {
+      ...sourceOf(field),
+      // A program such as mcp-remote replaces the variables in its arguments by those of its environment.
+      ...(field === 'args' && { ownVariables }),
+    })
+    report(label, result)
+    return result.text
+  })
+  const inPlace = (field: 'command' | 'cwd', text: string): string => {
+    const { forms: _, ...source } = sourceOf(field)
+    const result = translateText(text, { ...source, forms: NO_REFERENCES })
+    report(field, result)
+    return result.text
+  }
+  const { command, args = [], cwd } = definition
+  for (const index of shellScripts(command ?? '', args))
+    if (args[index]?.includes('$'))
+      notes.push(`argument ${index + 1} is a script of a shell and stays as it is; add its variables to env`)
+  return {
+    definition: {
+      ...translated,
+      ...(command !== undefined && { command: inPlace('command', command) }),
+      ...(typeof cwd === 'string' && { cwd: inPlace('cwd', cwd) }),
+    },
+    notes,
+    problem: forbidden.length > 0 ? `${forbidden[0]}; use another variable or a named secret` : undefined,
+  }
+}
+
+/** Where no reference is resolved, only the folders of an editor are replaced. */
+const NO_REFERENCES: Source['forms'] = new Set(['input'])
+
+/** Without what follows the name: it may be a default that is a secret. */
+const shownToken = (token: string): string =>
+  /^\$?\{\w+\}$/.test(token) ? token : `${/^\$?\{\w*:?/.exec(token)?.[0] ?? ''}…}`
+
+const adviceFor = (token: string): string =>
+  /^\$\{(?:workspace|cwd|file|relative)/.test(token)
+    ? 'which depends on an open folder; write the path instead'
+    : 'which is kept as text'
+
+const MAX_NOTES = 20
+
+/** What the references of an imported definition need. */
+export function referenceNotes(definition: Carrier): string[] {
+  const notes = referencesIn(definition).map(({ label, reference }) => {
+    const { kind, name, fallback } = reference
+    const to = `${label} refers to ${writeReference({ kind, name, fallback: null })}`
+    if (fallback !== null) return `${to}, with a default`
+    return kind === 'env'
+      ? `${to}: set ${name} in the environment of Toolroom`
+      : `${to}: set it with PUT /api/secrets/${name}`
+  })
+  const distinct = [...new Set(notes)]
+  const more = distinct.length - MAX_NOTES
+  return more > 0 ? [...distinct.slice(0, MAX_NOTES), `${more} more values refer to variables`] : distinct
+}
+
+/** The references whose values are sent to another computer: in the URL and headers, also of a program that forwards. */
+export function outgoingReferences(definition: Carrier): { reference: string; to: string }[] {
+  const { args = [] } = definition
+  const leaves = ({ path }: PlacedReference): boolean => {
+    const index = path.startsWith('/args/') ? Number(path.slice('/args/'.length)) : undefined
+    if (index === undefined) return !path.startsWith('/env/')
+    return (args[index] ?? '').includes('://') || /^(?:-H|--header)$/.test(args[index - 1] ?? '')
+  }
+  return referencesIn(definition)
+    .filter(leaves)
+    .map(({ label, reference }) => ({
+      reference: writeReference({ ...reference, fallback: null }),
+      to: label,
+    }))
+}

@@ -1,0 +1,218 @@
+import { isObject } from '../../kernel/is-object.ts'
+import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-depth.ts'
+import { CODES } from './codes.ts'
+import { invalidAt } from './raw/json-validity.ts'
+import { RawJson } from './raw/raw-json.ts'
+import { type ByteRange, rawMember, trimmed } from './raw/raw-member.ts'
+
+/** A JSON-RPC message, parsed. */
+export interface Message {
+  readonly id?: unknown
+  readonly method?: unknown
+  readonly params?: unknown
+  /** Undefined for most results, which are parsed on demand. */
+  readonly result?: unknown
+  readonly error?: unknown
+  /** The position of the result in the line, if it is known. */
+  readonly resultAt?: ByteRange
+  /** The text of the result, if the line is small and only ASCII. */
+  readonly resultText?: string | undefined
+}
+
+/** The result of a request. */
+export interface CallResult {
+  readonly value: unknown
+  /** The result as the server wrote it: digits, spaces, order and unknown fields included. */
+  readonly json: Buffer
+  /** The same as text, if it is small and only ASCII, as most results are. Then `json` is made on first access. */
+  readonly text?: string | undefined
+}
+
+/** The error in a response. */
+export interface RemoteError {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+  /** As the server wrote it, on one line. Undefined for an error that the server did not write like this. */
+  readonly json?: string
+}
+
+/** Undefined for any text that is not a JSON-RPC message, such as a banner or debug output, and for one that is too deep. */
+export function readMessage(line: Buffer): Message | undefined {
+  return commonResponse(line) ?? anyMessage(line)
+}
+
+/** The id in the response that a text looks like, for a text that is not valid JSON or is incomplete. */
+export function responseIdIn(line: Buffer): number | undefined {
+  const head = RESPONSE_HEAD.exec(line.toString('latin1', 0, 4 * LONGEST_FRAME))
+  const id = head ?? RESULT_FIRST_TAIL.exec(line.toString('latin1', Math.max(0, line.length - LONGEST_FRAME)))
+  return id?.[1] === undefined ? undefined : Number(id[1])
+}
+const RESPONSE_HEAD =
+  /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,[^{[]*?"(?:result|error)"\s*:/
+
+/** The result of a response. `borrowed`: the line shares memory with other lines. */
+export function resultOf(message: Message, line: Buffer, borrowed: boolean): CallResult {
+  const { result, resultAt, resultText } = message
+  if (resultText !== undefined) return new TextResult(resultText)
+  const { start, end } = resultAt ?? rawMember(line, 'result') ?? { start: 0, end: 0 }
+  const json = line.subarray(start, end)
+  const kept = borrowed ? Buffer.from(json) : json
+  return result === undefined ? new LazyResult(kept) : { value: result, json: kept }
+}
+
+/** A result that is parsed on first access. */
+class LazyResult implements CallResult {
+  readonly json: Buffer
+  #value: unknown
+
+  constructor(json: Buffer) {
+    this.json = json
+  }
+
+  get value(): unknown {
+    this.#value ??= parsed(this.json)
+    return this.#value
+  }
+}
+
+/** The same of a small result. Most are only forwarded, as text. */
+class TextResult implements CallResult {
+  readonly text: string
+  #json: Buffer | undefined
+  #value: unknown
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  get json(): Buffer {
+    this.#json ??= Buffer.from(this.text, 'latin1')
+    return this.#json
+  }
+
+  get value(): unknown {
+    this.#value ??= parsed(this.text)
+    return this.#value
+  }
+}
+
+/** Undefined when the text is not JSON after all. */
+function parsed(json: Buffer | string): unknown {
+  try {
+    return JSON.parse(json.toString())
+  } catch {
+    return undefined
+  }
+}
+
+/** The `_meta` of a request; an empty object when there is none. */
+export function metaOf(params: unknown): Readonly<Record<string, unknown>> {
+  const meta = (params as { _meta?: Readonly<Record<string, unknown>> } | null | undefined)?._meta
+  // Not `isObject`: a modern call gets here six times.
+  return typeof meta === 'object' && meta !== null && !Array.isArray(meta) ? meta : {}
+}
+
+/** Undefined when the message has a result. Some libraries send `error: null` with it. `bytes`: of the message. */
+export function remoteErrorOf({ result, error, resultAt }: Message, bytes: Buffer): RemoteError | undefined {
+  if (resultAt) return undefined
+  if (error === undefined || error === null) {
+    if (result !== undefined) return undefined
+    return { code: CODES.internal, message: 'The response has neither a result nor an error' }
+  }
+  if (isRemoteError(error)) return { ...error, json: errorText(bytes) }
+  const { code, message, data } = (isObject(error) ? error : { message: error }) as Record<string, unknown>
+  return {
+    code: typeof code === 'number' ? code : CODES.internal,
+    message: typeof message === 'string' ? message : 'The response has an error without a message',
+    ...(data !== undefined && { data }),
+  }
+}
+
+/** Line breaks in valid JSON are between tokens. */
+function errorText(bytes: Buffer): string {
+  const { start, end } = rawMember(bytes, 'error') ?? { start: 0, end: 0 }
+  return bytes.toString('utf8', start, end).replaceAll(/[\r\n]+/g, '')
+}
+
+const CLOSE_BRACE = 0x7d
+const SPACE = 0x20
+const BACKSLASH = 0x5c
+const RESULT_FIRST = '{"result":'
+const RESULT_LAST_HEAD = /^\{"jsonrpc": ?"2\.0", ?"id": ?(0|[1-9]\d{0,14}), ?"result":/
+const RESULT_FIRST_TAIL = /, ?"jsonrpc": ?"2\.0", ?"id": ?(0|[1-9]\d{0,14})\}$/
+const LONGEST_FRAME = 64
+/** The strings of larger results are not examined. */
+const LARGE_BYTES = 16 * 1024
+
+/**
+ * Reads the two layouts that nearly all responses have, with and without spaces. The text between head and tail is parsed
+ * alone: if it is one JSON value, the line has no other member, and the position of the result is known.
+ */
+function commonResponse(line: Buffer): Message | undefined {
+  const isLarge = line.length > LARGE_BYTES
+  const head = line.toString(isLarge ? 'latin1' : 'utf8', 0, isLarge ? LONGEST_FRAME : line.length)
+  // Decoded once: if every character is one byte, positions in the text are positions in the line.
+  const text = head.length === line.length ? head : undefined
+  const last = RESULT_LAST_HEAD.exec(head)
+  if (last) {
+    if (line[line.length - 1] !== CLOSE_BRACE) return undefined
+    return responseOf(line, text, Number(last[1]), last[0].length, line.length - 1)
+  }
+  if (!head.startsWith(RESULT_FIRST)) return undefined
+  const tail = RESULT_FIRST_TAIL.exec(line.toString('latin1', Math.max(0, line.length - LONGEST_FRAME)))
+  if (!tail) return undefined
+  return responseOf(line, text, Number(tail[1]), RESULT_FIRST.length, line.length - tail[0].length)
+}
+
+function responseOf(
+  line: Buffer,
+  text: string | undefined,
+  id: number,
+  start: number,
+  end: number,
+): Message | undefined {
+  const isTight = (line[start] ?? 0) > SPACE && (line[end - 1] ?? 0) > SPACE
+  const resultAt = isTight ? { start, end } : trimmed(line, { start, end })
+  if (line.length > LARGE_BYTES || isPlain(line, resultAt)) {
+    if (invalidAt(line, resultAt) >= 0) return undefined
+    return { id, resultAt, resultText: text?.slice(resultAt.start, resultAt.end) }
+  }
+  if (line.length > 2 * MAX_MESSAGE_DEPTH && isDeeperThan(line, MAX_MESSAGE_DEPTH)) return undefined
+  try {
+    const result = JSON.parse(text === undefined ? line.toString('utf8', start, end) : text.slice(start, end))
+    return { id, result, resultAt }
+  } catch {
+    return undefined // the line has other members, or is not JSON
+  }
+}
+
+/** Without escapes and control characters, every string is valid. */
+function isPlain(line: Buffer, { start, end }: ByteRange): boolean {
+  for (let at = start; at < end; at += 1) {
+    const byte = line[at] ?? 0
+    if (byte < SPACE || byte === BACKSLASH) return false
+  }
+  return true
+}
+
+function anyMessage(line: Buffer): Message | undefined {
+  if (!/^\s*\{/.test(line.toString('latin1', 0, LONGEST_FRAME))) return undefined
+  if (line.length > 2 * MAX_MESSAGE_DEPTH && isDeeperThan(line, MAX_MESSAGE_DEPTH)) return undefined
+  try {
+    const { jsonrpc, id, method, params, result, error } = JSON.parse(line.toString('utf8'))
+    return jsonrpc === '2.0' ? { id, method, params, result, error } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isRemoteError(error: unknown): error is RemoteError {
+  return isObject(error) && typeof error.code === 'number' && typeof error.message === 'string'
+}
+
+/** The id of a valid message, as it was written. */
+export function idText(bytes: Buffer): RawJson {
+  const { start, end } = rawMember(bytes, 'id') ?? { start: 0, end: 0 }
+  return new RawJson(bytes.toString('utf8', start, end), undefined)
+}

@@ -1,0 +1,98 @@
+import { closingQuote, MAX_MESSAGE_DEPTH } from '../../../kernel/json/json-depth.ts'
+import type { ByteRange } from './raw-member.ts'
+
+/**
+ * Where the range stops being one JSON value of at most 1,000 levels: the position of the first byte that does not fit, or
+ * -1. One pass over the bytes, without a value: a large result is only forwarded, and parsing it costs several times as
+ * much. The inside of strings is not examined.
+ */
+export function invalidAt(json: Buffer, { start, end }: ByteRange): number {
+  let depth = 0
+  let expected = VALUE
+  let at = start
+  while (at < end) {
+    const byte = json[at] ?? 0
+    if (byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d) {
+      at += 1
+      continue
+    }
+    if (expected >= AFTER) {
+      const isObject = CONTAINERS[depth] === OBJECT
+      if (expected === COLON_AFTER) {
+        if (byte !== COLON) return at
+        expected = VALUE
+      } else if (depth === 0) return at
+      else if (byte === COMMA) expected = isObject ? KEY : VALUE
+      else if (byte === (isObject ? CLOSE_BRACE : CLOSE_BRACKET)) depth -= 1
+      else return at
+      at += 1
+      continue
+    }
+    if (byte === QUOTE) {
+      const quote = closingQuote(json, at + 1)
+      if (quote >= end) return at
+      at = quote + 1
+      expected = expected <= KEY_OR_CLOSE ? COLON_AFTER : AFTER
+    } else if (expected <= KEY_OR_CLOSE) {
+      if (byte !== CLOSE_BRACE || expected === KEY) return at
+      depth -= 1
+      expected = AFTER
+      at += 1
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      if (depth === MAX_MESSAGE_DEPTH) return at
+      depth += 1
+      CONTAINERS[depth] = byte === OPEN_BRACE ? OBJECT : ARRAY
+      expected = byte === OPEN_BRACE ? KEY_OR_CLOSE : VALUE_OR_CLOSE
+      at += 1
+    } else if (byte === CLOSE_BRACKET && expected === VALUE_OR_CLOSE) {
+      depth -= 1
+      expected = AFTER
+      at += 1
+    } else {
+      const next = scalarEnd(json, at)
+      if (next < 0 || next > end) return at
+      at = next
+      expected = AFTER
+    }
+  }
+  return depth === 0 && expected === AFTER ? -1 : end
+}
+
+/** What may come next. */
+const [KEY, KEY_OR_CLOSE, VALUE, VALUE_OR_CLOSE, AFTER, COLON_AFTER] = [0, 1, 2, 3, 4, 5]
+const [ARRAY, OBJECT] = [1, 2]
+/** The open containers, by depth. Shared, because no call is interrupted. */
+const CONTAINERS = new Uint8Array(MAX_MESSAGE_DEPTH + 1)
+const [QUOTE, COLON, COMMA, MINUS, PLUS, POINT] = [0x22, 0x3a, 0x2c, 0x2d, 0x2b, 0x2e]
+const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d]
+const [ZERO, NINE, E] = [0x30, 0x39, 0x65]
+const LITERALS: readonly Buffer[] = ['true', 'false', 'null'].map((text) => Buffer.from(text))
+
+/** The end of the number, or of `true`, `false` or `null`. -1 when there is none. */
+function scalarEnd(json: Buffer, start: number): number {
+  const first = json[start] ?? 0
+  if (first !== MINUS && !isDigit(first)) {
+    const literal = LITERALS.find((each) => each[0] === first)
+    if (!literal) return -1
+    for (let each = 1; each < literal.length; each += 1) if (json[start + each] !== literal[each]) return -1
+    return start + literal.length
+  }
+  let at = first === MINUS ? start + 1 : start
+  const digits = at
+  while (isDigit(json[at])) at += 1
+  if (at === digits || (json[digits] === ZERO && at > digits + 1)) return -1
+  if (json[at] === POINT) {
+    at += 1
+    if (!isDigit(json[at])) return -1
+    while (isDigit(json[at])) at += 1
+  }
+  if (((json[at] ?? 0) | 0x20) === E) {
+    at += 1
+    if (json[at] === PLUS || json[at] === MINUS) at += 1
+    if (!isDigit(json[at])) return -1
+    while (isDigit(json[at])) at += 1
+  }
+  return at
+}
+
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE

@@ -1,0 +1,132 @@
+import type { FactBus, Facts } from '../../kernel/facts.ts'
+import type { ServerState } from '../../kernel/server-state.ts'
+import { isoTime } from '../../kernel/time.ts'
+import { LiveClient } from './client.ts'
+import { Feed } from './feed.ts'
+import { CLOSE, type LiveSocket } from './socket.ts'
+
+/** Provided by `compose/observability.ts`. */
+export interface Deps {
+  readonly facts: FactBus
+  readonly version: string
+  /** The home folder of the user, for clients that show paths with `~`. */
+  readonly home: string
+  /** The metrics of the last minutes. Called once a second while a client is connected. */
+  readonly summary: () => object
+  /** The current status of every server. */
+  readonly servers: () => object[]
+  readonly now: () => number
+  readonly clock?: () => number
+}
+
+const INTERVAL_MS = 1000
+const HEARTBEAT_EVERY = 15
+const MAX_CLIENTS = 256
+
+/** The event stream at /api/ws/metrics. */
+export function createLive({ facts, summary, servers, now, clock = () => performance.now(), ...self }: Deps) {
+  const feed = new Feed({ now, clock })
+  const clients = new Set<LiveClient>()
+  const subscriptions = publishFacts(facts, feed)
+  let ticks = 0
+  let timer: NodeJS.Timeout | undefined
+  /** Only while a client is connected: without a listener, log lines are not published. */
+  let stopLog: (() => void) | undefined
+
+  const tick = () => {
+    ticks += 1
+    feed.publish('metrics', summary())
+    if (ticks % HEARTBEAT_EVERY === 0) for (const client of clients) client.heartbeat()
+  }
+
+  return {
+    hasClients: (): boolean => clients.size > 0,
+    /** False when the maximum number of clients is connected. */
+    hasRoom: (): boolean => clients.size < MAX_CLIENTS,
+    maxClients: MAX_CLIENTS,
+    /** The number of the newest event. A client that knows it can ask for what happened since (`resume`). */
+    lastEvent: (): number => feed.last,
+
+    open(socket: LiveSocket): void {
+      const snapshot = () => ({ summary: summary(), servers: servers() })
+      const client = new LiveClient(socket, { feed, interval_ms: INTERVAL_MS, snapshot, now, clock, ...self })
+      clients.add(client)
+      timer ??= setInterval(tick, INTERVAL_MS)
+      stopLog ??= facts.on('log', (line) =>
+        feed.publish('log', { ...line, ts: isoTime(line.ts) }, line.server_id),
+      )
+      socket.onClose(() => {
+        clients.delete(client)
+        if (clients.size > 0) return
+        clearInterval(timer)
+        timer = undefined
+        stopLog?.()
+        stopLog = undefined
+      })
+    },
+
+    /** Clients may connect again. */
+    disconnect(reason: string): void {
+      for (const client of clients) client.close(CLOSE.goingAway, reason)
+    },
+
+    close(): void {
+      clearInterval(timer)
+      for (const stop of subscriptions) stop()
+      stopLog?.()
+      for (const client of clients) client.close(CLOSE.goingAway, 'Toolroom is shutting down')
+    },
+  }
+}
+export type Live = ReturnType<typeof createLive>
+
+/** Facts with a `server_id` that are published unchanged. */
+const SERVER_FACTS = [
+  'call_started',
+  'server_added',
+  'server_updated',
+  'server_removed',
+  'tools_changed',
+  'http_server_check',
+  'http_server_login',
+] as const
+
+/** Publishes facts as events. They contain numbers, names and tool definitions, but no content of calls and no settings. */
+function publishFacts(facts: FactBus, feed: Feed): (() => void)[] {
+  return [
+    ...SERVER_FACTS.map((kind) => facts.on(kind, (fact) => feed.publish(kind, fact, fact.server_id))),
+    facts.on('call_completed', (call) => feed.publish('call_completed', call, call.server_id, shownOf)),
+    facts.on('package_progress', (fact) => feed.publish('package_progress', fact)),
+    facts.on('image_progress', (fact) => feed.publish('image_progress', fact)),
+    facts.on('server_resources', ({ server_id, resources }) =>
+      feed.publish('server_resources', { server_id, ...resources }, server_id),
+    ),
+    facts.on('agent_changed', (fact) => feed.publish('agent_changed', fact)),
+    facts.on('notice', (fact) => feed.publish('notice', fact, fact.server_id)),
+    facts.on('server_status', ({ server_id, state, cause }) =>
+      feed.publish('server_status', { server_id, ...stateOf(state), cause }, server_id),
+    ),
+  ]
+}
+
+/** Without the sentence about an error, which may quote the server. */
+function shownOf({ error_message: _, started_at: __, ...shown }: Facts['call_completed']): object {
+  return shown
+}
+
+/** With times in ISO format. */
+function stateOf(state: ServerState): object {
+  switch (state.status) {
+    case 'running':
+      return { ...state, started_at: isoTime(state.started_at) }
+    case 'backoff':
+      return { ...state, next_retry_at: isoTime(state.next_retry_at) }
+    case 'idle':
+      return { ...state, since: isoTime(state.since) }
+    case 'starting':
+    case 'stopping':
+    case 'stopped':
+    case 'failed':
+      return state
+  }
+}

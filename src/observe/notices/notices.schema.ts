@@ -1,0 +1,104 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../../kernel/wire.ts'
+
+export const KINDS = [
+  'server_crashed',
+  'server_failed',
+  'server_degraded',
+  'login_needed',
+  'tools_changed',
+  'tools_held',
+  'agent_file_edited',
+  'agent_file_unreadable',
+  'package_update',
+  'package_deprecated',
+  'leaked_processes',
+  'disk',
+  'weak_token',
+  'settings',
+] as const
+export type Kind = (typeof KINDS)[number]
+
+export const LEVELS = ['info', 'warn', 'error'] as const
+export type Level = (typeof LEVELS)[number]
+
+const Kind = Type.Enum(KINDS, { description: 'What happened' })
+const NoticeId = Type.Integer({ minimum: 1, examples: [12] })
+
+/** Any string is accepted: one that is no id leads to a 404. */
+export const NoticeKey = Type.Object({ id: Type.String({ examples: ['12'] }) })
+
+export const NoticeView = Type.Object({
+  id: NoticeId,
+  kind: Kind,
+  level: Type.Enum(LEVELS, { examples: ['error'] }),
+  server_id: orNull(Type.String({ examples: ['postgres'] })),
+  agent_type: orNull(Type.String()),
+  text: Type.String({
+    description: 'What happened, and what to do',
+    examples: ["'postgres' crashed. Read its last lines"],
+  }),
+  evidence: Type.Optional(
+    orNull(
+      Type.String({
+        description: 'The decisive fact, such as the last line of a server. Only with the token',
+        examples: ['The server exited with code 1: connect ECONNREFUSED 127.0.0.1:5432'],
+      }),
+    ),
+  ),
+  action: Type.Object(
+    {
+      label: Type.String({ examples: ['Show why'] }),
+      route: Type.String({ description: 'A page of the dashboard', examples: ['/servers/postgres'] }),
+    },
+    { description: 'Where to do something about it' },
+  ),
+  at: Type.String({ ...Timestamp, description: 'When it was opened' }),
+  count: Type.Integer({ minimum: 1, description: 'How often the cause occurred while it was open' }),
+  seen_at: orNull(Timestamp),
+  resolved_at: orNull(Timestamp),
+})
+export type NoticeView = Static<typeof NoticeView>
+component({ Notice: NoticeView }, 'Something that needs a person')
+
+export const NoticeList = listOf(NoticeView)
+
+export const NoticeQuery = Type.Object(
+  {
+    state: Type.Optional(
+      Type.Enum(['open', 'all'], {
+        default: 'open',
+        description: '`open`: neither resolved nor muted',
+      }),
+    ),
+    ...pageQuery(),
+  },
+  { additionalProperties: false },
+)
+export type NoticeQuery = Static<typeof NoticeQuery>
+
+const mutes = {
+  kinds: Type.Array(Kind, { maxItems: KINDS.length, uniqueItems: true, examples: [['package_update']] }),
+  servers: Type.Array(Type.String({ pattern: ID_PATTERN }), {
+    maxItems: 500,
+    uniqueItems: true,
+    description: 'Ids of servers',
+    examples: [['postgres']],
+  }),
+}
+/** The whole of what is muted. An omitted list is empty, but not both: an empty body is more likely a mistake. */
+export const MutesInput = Type.Object(
+  { kinds: Type.Optional(mutes.kinds), servers: Type.Optional(mutes.servers) },
+  { additionalProperties: false, minProperties: 1, examples: [{ kinds: ['package_update'], servers: [] }] },
+)
+export type MutesInput = Static<typeof MutesInput>
+component({ MutesInput }, 'What is muted')
+
+export const Mutes = Type.Object(mutes)
+component({ Mutes }, 'Kinds and servers whose notices are not open')
+
+export interface Mutes {
+  readonly kinds: readonly Kind[]
+  readonly servers: readonly string[]
+}

@@ -1,0 +1,55 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Elicitations } from '../shared/elicitations.ts'
+import { ServerKey } from '../shared/server-fields.ts'
+import { type IsOwner, upstreamRoutes } from '../shared/upstreams.routes.ts'
+import { HttpServerInput, HttpServerUpdate, HttpServerView } from './http-servers.schema.ts'
+import type { HttpServers } from './http-servers.service.ts'
+import { ConnectionReport } from './report.schema.ts'
+
+const tags = ['HTTP servers']
+
+export function httpServerRoutes(
+  servers: HttpServers,
+  isOwner: IsOwner,
+  elicitations: Elicitations,
+): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    await app.register(
+      upstreamRoutes({
+        path: '/http-servers',
+        tags,
+        one: 'an HTTP server',
+        input: HttpServerInput,
+        update: HttpServerUpdate,
+        updateMethod: 'PUT',
+        view: HttpServerView,
+        descriptions: {
+          list: 'With their state, secrets masked.',
+          get: 'Its definition with secrets masked, and its state.',
+          add: 'Registers the server. The next regular check connects to it.',
+          update:
+            'Omitted fields keep their value. The value `***` keeps the stored secret, if the origin stays the same.',
+          remove: 'Closes the connection to the server.',
+          tools: 'The tools of the last connection.',
+          diagnose: 'Tests the connection, with each step as a check.',
+          call: 'Connects to the server first if there is no connection.',
+        },
+        callErrors: ['server_not_running', 'login_needed'],
+        maskedFields: ['headers', 'url'],
+        isOwner,
+        elicitations,
+        servers,
+      }),
+    )
+
+    const test = {
+      tags,
+      summary: 'Test the connection',
+      description:
+        'Tests each step, within 10 s. The status is 200 even when a step failed; the body names it.',
+      params: ServerKey,
+      response: { 200: ConnectionReport },
+    }
+    app.post('/http-servers/:id/test', { schema: test }, (request) => servers.test(request.params.id))
+  }
+}

@@ -1,0 +1,199 @@
+import { AppError } from '../../kernel/errors.ts'
+import { CallFailure, type CallOptions, type CallResult } from '../../mcp/protocol/call.ts'
+import type { Definition } from '../../mcp/protocol/lists.ts'
+import { MODERN_VERSION } from '../../mcp/protocol/versions.ts'
+import { refuseUnknownTool, requestMs } from '../shared/calls.ts'
+import { RegisteredUpstream, type UpstreamDeps } from '../shared/registered-upstream.ts'
+import type { RelayedRequest, ToolCall, Upstream } from '../shared/upstream.ts'
+import type { ConnectionWatch } from './connection-watch.ts'
+import type { HttpServer } from './http-servers.schema.ts'
+import { awaitLogin, isLoginMissing, type LoginPort, loginNeeded } from './login-wait.ts'
+import { failureOf, type Remote } from './remote.ts'
+import { troubleOf } from './trouble.ts'
+
+interface Deps extends UpstreamDeps {
+  readonly watch: ConnectionWatch
+  readonly logins: LoginPort
+}
+
+type Sending = (remote: Remote, leftMs: number) => Promise<CallResult>
+
+const LIST_MS = 30_000
+const AWAKE: readonly string[] = ['connected', 'unknown', 'degraded']
+
+/** An HTTP server. A call connects to it when there is no connection. */
+export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implements Upstream {
+  readonly kind = 'http'
+  /** Waits for a login, by the id of the client that was asked. */
+  readonly #asked = new Map<string, Promise<void>>()
+
+  override update(server: HttpServer): void {
+    super.update(server)
+    this.deps.watch.changed(server)
+  }
+
+  get status(): string {
+    return this.deps.watch.state.status
+  }
+
+  get trouble(): Upstream['trouble'] {
+    return troubleOf(this.deps.watch.state)
+  }
+
+  get isAwake(): boolean {
+    return AWAKE.includes(this.status)
+  }
+
+  /** One that a person disabled has the status `disabled`. */
+  get isStopped(): boolean {
+    return false
+  }
+
+  get isUnlisted(): boolean {
+    return !this.catalogue && this.deps.watch.isUnlisted
+  }
+
+  /** Nothing to do: the regular check lists its tools. */
+  wake(): undefined {
+    return undefined
+  }
+
+  call(call: ToolCall): Promise<CallResult> {
+    const server = this.server
+    const { catalogues, calls } = this.deps
+    const { tool, args, options } = call
+    const timeoutMs = requestMs(call, server.timeouts)
+    return calls.record(server, call, async (times) => {
+      refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
+      const before = performance.now()
+      const send: Sending = (remote, leftMs) => {
+        refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
+        call.admit?.()
+        times.sentAt = performance.now()
+        times.start_ms = times.sentAt - before
+        return remote.call(tool, args, { timeoutMs: leftMs, ...options })
+      }
+      try {
+        return await this.#using(timeoutMs, send)
+      } catch (error) {
+        const what = `The call to '${tool}' on '${server.name}'`
+        return this.#afterLogin(error, what, { timeoutMs, ...options }, send)
+      }
+    })
+  }
+
+  async relay(request: RelayedRequest): Promise<CallResult> {
+    const { name, timeouts } = this.server
+    const { method, params, options } = request
+    const timeoutMs = requestMs(request, timeouts)
+    const send: Sending = (remote, leftMs) => remote.relay(method, params, { timeoutMs: leftMs, ...options })
+    try {
+      return await this.#using(timeoutMs, send)
+    } catch (error) {
+      return this.#afterLogin(error, `${method} on '${name}'`, { timeoutMs, ...options }, send)
+    }
+  }
+
+  async modernCapabilities(): Promise<Definition | undefined> {
+    const { catalogue } = this
+    return catalogue?.protocol_version === MODERN_VERSION ? catalogue.capabilities : undefined
+  }
+
+  /** A remote server serves all clients over one connection. */
+  openFor(): undefined {
+    return undefined
+  }
+
+  ownCatalogue(): undefined {
+    return undefined
+  }
+
+  notify(): void {}
+
+  release(): void {}
+
+  async refresh(): Promise<void> {
+    const isNew = !this.deps.watch.isOpen
+    if (isNew && this.catalogue) return
+    try {
+      const remote = await this.#connected(LIST_MS)
+      if (!isNew || !this.catalogue) await remote.refresh(LIST_MS) // a new connection has listed them
+    } catch (error) {
+      throw this.#explained(error, `tools/list on '${this.server.name}'`)
+    }
+  }
+
+  /** A refused request is repeated after a login. Any other error is thrown. */
+  async #afterLogin(
+    error: unknown,
+    what: string,
+    options: CallOptions & { readonly timeoutMs: number },
+    request: Sending,
+  ): Promise<CallResult> {
+    const { server, deps } = this
+    if (!isLoginMissing(error, server, deps.logins)) throw asAppError(what, error)
+    await this.#login(options)
+    try {
+      return await this.#using(options.timeoutMs, request)
+    } catch (again) {
+      throw this.#explained(again, what)
+    }
+  }
+
+  /** The calls of one session ask once. */
+  #login(options: CallOptions): Promise<void> {
+    const id = options.client?.id ?? ''
+    const known = this.#asked.get(id)
+    if (known !== undefined)
+      return known.catch((error: unknown) => {
+        const isOthers =
+          error instanceof CallFailure && error.reason === 'cancelled' && !options.signal?.aborted
+        if (isOthers) return this.#login(options) // only the call that asked was cancelled
+        throw error
+      })
+    const asked = awaitLogin(this.server, this.deps.logins, options).finally(() => this.#asked.delete(id))
+    if (options.client) this.#asked.set(id, asked)
+    return asked
+  }
+
+  #explained(error: unknown, what: string): unknown {
+    const { server, deps } = this
+    return isLoginMissing(error, server, deps.logins)
+      ? loginNeeded(server, deps.logins)
+      : asAppError(what, error)
+  }
+
+  /** When the server has lost the session, it has not processed the request, which is repeated over a new connection. */
+  async #using(timeoutMs: number, request: Sending): Promise<CallResult> {
+    const deadline = performance.now() + timeoutMs
+    const left = () => Math.max(1, deadline - performance.now())
+    const remote = await this.#connected(timeoutMs)
+    try {
+      return await request(remote, left())
+    } catch (error) {
+      if (failureOf(error).code !== 'session_lost') throw error
+      const next = await this.#connected(left())
+      if (next === remote) throw error // the handshake was repeated already
+      return request(next, left())
+    }
+  }
+
+  #connected(timeoutMs: number): Promise<Remote> {
+    const { enabled, name, timeouts } = this.server
+    if (!enabled)
+      throw new AppError('server_not_running', `'${name}' is disabled`, { hint: 'Enable it first' })
+    return this.deps.watch.connected(Math.min(timeoutMs, timeouts.connect_s * 1000))
+  }
+}
+
+/** Failures of the HTTP connection. Failures of the call itself are handled alike for both kinds of server. */
+function asAppError(what: string, error: unknown): unknown {
+  if (error instanceof AppError || error instanceof CallFailure) return error
+  if (!(error instanceof Error) || !('code' in error)) return error
+  const { code, message, hint } = failureOf(error)
+  const late = code === 'timeout' || code === 'connect_timeout'
+  return new AppError(late ? 'call_timeout' : 'call_failed', `${what} failed: ${message}`, {
+    ...(hint !== null && { hint }),
+    cause: error,
+  })
+}

@@ -1,0 +1,65 @@
+import { memo } from '../../kernel/memo.ts'
+import { maskOAuth } from '../../kernel/secrets/mask-oauth.ts'
+import { maskUrl, maskValues } from '../../kernel/secrets/secrets.ts'
+import { isoTime } from '../../kernel/time.ts'
+import type { AuthView } from '../logins/auth-view.schema.ts'
+import type { Catalogue } from '../shared/catalogues.ts'
+import type { Health, Stats } from '../shared/server-fields.ts'
+import { tokensOf } from '../shared/tool-view.ts'
+import type { ConnectionState } from './connection-watch.ts'
+import type { HttpServer, HttpServerView } from './http-servers.schema.ts'
+import type { Live } from './report.schema.ts'
+
+/** The stored fields of a server, with secrets masked. */
+export const definitionOf = memo((server: HttpServer): Omit<HttpServerView, keyof Live> => {
+  const { id, name, transport, tags, enabled, timeouts, tools, expose, revision } = server
+  const shown = { url: maskUrl(server.url), transport, headers: maskValues(server.headers), tags: [...tags] }
+  const times = { created_at: isoTime(server.created_at), updated_at: isoTime(server.updated_at) }
+  const oauth = server.oauth && maskOAuth(server.oauth)
+  return { id, type: 'http', name, ...shown, enabled, timeouts, oauth, tools, expose, ...times, revision }
+})
+
+/** The fields that show the current state of a server. */
+export function liveOf(
+  known: ConnectionState,
+  catalogue: Catalogue | undefined,
+  stats: Stats,
+  auth: AuthView,
+): Live {
+  const { status, latencyMs, checkedAt, nextCheckAt, lastError } = known
+  const tool_count = catalogue?.tools.length ?? null
+  return {
+    status,
+    health: healthOf(known, tool_count),
+    auth,
+    latency_ms: latencyMs,
+    last_checked_at: checkedAt === null ? null : isoTime(checkedAt),
+    next_check_at: nextCheckAt === null ? null : isoTime(nextCheckAt),
+    protocol_version: catalogue?.protocol_version ?? null,
+    server_info: catalogue?.server_info ?? null,
+    tool_count,
+    tool_tokens: catalogue ? tokensOf(catalogue) : null,
+    stats,
+    last_error: lastError && { code: lastError.code, message: lastError.message, hint: lastError.hint },
+  }
+}
+
+function healthOf({ status, lastError }: ConnectionState, tools: number | null): Health {
+  const action = lastError?.hint ?? null
+  switch (status) {
+    case 'connected': {
+      const summary = `Connected with ${tools ?? 0} ${tools === 1 ? 'tool' : 'tools'}`
+      return { level: 'healthy', summary, action: null }
+    }
+    case 'unknown':
+      return { level: 'unknown', summary: 'Not checked yet', action: null }
+    case 'disabled':
+      return { level: 'unknown', summary: 'Disabled', action: null }
+    case 'degraded':
+      return { level: 'degraded', summary: `The last check failed: ${lastError?.message}`, action }
+    case 'auth_required':
+    case 'unreachable':
+    case 'error':
+      return { level: 'unhealthy', summary: lastError?.message ?? status, action }
+  }
+}

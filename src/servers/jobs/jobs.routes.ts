@@ -1,0 +1,73 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { isoTime } from '../../kernel/time.ts'
+import { wholeList } from '../../kernel/wire.ts'
+import { JobKey, JobList, JobView } from './jobs.schema.ts'
+import type { Job, Jobs } from './jobs.ts'
+
+const tags = ['Jobs']
+
+export function jobRoutes(
+  jobs: Pick<Jobs, 'list' | 'get' | 'cancel' | 'continue'>,
+): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const list = {
+      tags,
+      summary: 'List jobs, newest first',
+      description: 'Finished jobs are kept for a while.',
+      response: { 200: JobList },
+    }
+    app.get('/jobs', { schema: list }, async () => wholeList(jobs.list().map(jobView)))
+
+    const get = {
+      tags,
+      summary: 'Get one job',
+      description: 'Its phase, output and result.',
+      params: JobKey,
+      response: { 200: JobView },
+    }
+    app.get('/jobs/:id', { schema: get }, async (request) => jobView(jobs.get(request.params.id)))
+
+    const cancel = {
+      tags,
+      summary: 'Cancel a job',
+      description: 'Answers when the job has stopped and cleaned up. A finished job is not changed.',
+      params: JobKey,
+      response: { 200: JobView },
+    }
+    app.post('/jobs/:id/cancel', { schema: cancel }, async (request) =>
+      jobView(await jobs.cancel(request.params.id)),
+    )
+
+    const resume = {
+      tags,
+      summary: 'Continue a waiting job',
+      description:
+        'An update with `hold=true` waits before it replaces the old version. The detail of its phase `waiting` has the difference.',
+      params: JobKey,
+      response: { 200: JobView },
+    }
+    app.post(
+      '/jobs/:id/continue',
+      { schema: resume, config: { errors: ['job_not_waiting'] } },
+      async (request) => jobView(jobs.continue(request.params.id)),
+    )
+  }
+}
+
+function jobView(job: Job): JobView {
+  const { error } = job
+  return {
+    ...job,
+    phases: job.phases.map(({ name, started_at, finished_at, detail }) => ({
+      name,
+      started_at: isoTime(started_at),
+      finished_at: finished_at === null ? null : isoTime(finished_at),
+      detail,
+    })),
+    created_at: isoTime(job.created_at),
+    started_at: job.started_at === null ? null : isoTime(job.started_at),
+    finished_at: job.finished_at === null ? null : isoTime(job.finished_at),
+    output: [...job.output],
+    error: error && { code: error.code, message: error.message, hint: error.hint ?? null },
+  }
+}

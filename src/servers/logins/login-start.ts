@@ -1,0 +1,155 @@
+import { AppError } from '../../kernel/errors.ts'
+import { isoTime } from '../../kernel/time.ts'
+import type { Caller } from '../../kernel/wire.ts'
+import { OAuthFailure } from '../../net/oauth/failure.ts'
+import type { LoginStart } from './auth-view.schema.ts'
+import { hidePending, type LoginContext } from './login-context.ts'
+import { bindingOf, type LoginProblem, type LoginServer } from './login-record.ts'
+import type { PendingLogin } from './pending-logins.ts'
+import { problemOf } from './refresher.ts'
+
+export interface BeginOptions {
+  readonly scopes?: readonly string[] | undefined
+  /** Register a new client first. */
+  readonly fresh?: boolean | undefined
+}
+
+/** What the start page shows. */
+export interface TicketView {
+  readonly server_id: string
+  readonly server_name: string
+  /** Null when it could not be found out: see `problem`. */
+  readonly issuer: string | null
+  readonly scopes: string[]
+  readonly problem: LoginProblem | null
+}
+
+/** The first half of a login: from the wish of a person to the page of the issuer. */
+export class LoginStarter {
+  readonly #context: LoginContext
+
+  constructor(context: LoginContext) {
+    this.#context = context
+  }
+
+  /** While a login is pending, it is returned again. */
+  async begin(
+    key: string,
+    options: BeginOptions,
+    by: Caller,
+  ): Promise<{ isNew: boolean; start: LoginStart }> {
+    const { deps, pending, flow, of, changed } = this.#context
+    const server = await deps.server(key)
+    assertPossible(server)
+    const known = pending.of(server.id)
+    const isSame = !options.fresh && !options.scopes && known?.binding === bindingOf(server)
+    if (known && isSame) return { isNew: false, start: this.#startOf(known) }
+    const login = of(server.id)
+    try {
+      if (!login.challenge && !login.record(server)) await deps.connect(server.id) // the server says where to log in
+      const next = await flow.begin(server, {
+        challenge: login.challengeOf(server),
+        record: login.record(server),
+        scopes: options.scopes,
+        isFresh: options.fresh ?? false,
+        withoutOffline: login.withoutOffline,
+      })
+      const detail = { issuer: next.issuer.issuer, scopes: next.scopes, client: next.client.kind }
+      await deps.audit({ action: 'server_login_started', subject: server.id, ...by, detail })
+      pending.add(next)
+      hidePending(this.#context, next)
+      login.begin()
+      changed(server.id)
+      return { isNew: true, start: this.#startOf(next) }
+    } catch (error) {
+      throw this.#refusal(server, error)
+    }
+  }
+
+  /** A ticket for the start page. It starts nothing by itself. */
+  ticketOf(id: string): { start_url: string; expires_at: number } {
+    const { deps, pending } = this.#context
+    const { ticket, expires_at } = pending.ticketOf(id)
+    const base = deps.publicUrl() ?? deps.address()
+    return { start_url: `${base.replace(/\/$/, '')}/oauth/start/${ticket}`, expires_at }
+  }
+
+  /** What the start page shows. Registers nothing. */
+  async describe(ticket: string): Promise<TicketView | undefined> {
+    const { deps, pending, flow, of } = this.#context
+    const id = pending.serverOf(ticket)
+    if (id === undefined) return undefined
+    const server = await deps.server(id)
+    const common = { server_id: id, server_name: server.name, problem: null }
+    const known = pending.of(id)
+    if (known) return { ...common, issuer: known.issuer.issuer, scopes: [...known.scopes] }
+    const login = of(id)
+    const challenge = login.challengeOf(server)
+    const { withoutOffline } = login
+    const wish = { challenge, record: login.record(server), scopes: undefined, withoutOffline }
+    try {
+      const { resource, issuer } = await flow.using(server, (http) => flow.discover(http, server, wish))
+      return { ...common, issuer: issuer.issuer, scopes: flow.scopesFor(server, wish, resource, issuer) }
+    } catch (error) {
+      return { ...common, issuer: null, scopes: [], problem: problemOf(error) }
+    }
+  }
+
+  /** The button of the start page: begins the login, or goes on with the pending one. */
+  async go(ticket: string): Promise<{ authorization_url: string; cookie: string | null } | undefined> {
+    const { deps, pending } = this.#context
+    const id = pending.serverOf(ticket)
+    if (id === undefined) return undefined
+    await this.begin(id, {}, { request_id: null })
+    const known = pending.of(id)
+    if (!known) return undefined
+    const cookie = deps.publicUrl() === null ? null : known.cookie
+    return { authorization_url: known.authorization_url, cookie }
+  }
+
+  #startOf({
+    authorization_url,
+    redirect_uri,
+    issuer,
+    scopes,
+    expires_at,
+    server_id,
+  }: PendingLogin): LoginStart {
+    const { start_url } = this.ticketOf(server_id)
+    const isPublic = this.#context.deps.publicUrl() !== null
+    return {
+      authorization_url: isPublic ? start_url : authorization_url, // the callback needs the cookie of the start page
+      start_url,
+      redirect_uri,
+      issuer: issuer.issuer,
+      scopes: [...scopes],
+      expires_at: isoTime(expires_at),
+    }
+  }
+
+  #refusal(server: LoginServer, error: unknown): unknown {
+    if (!(error instanceof OAuthFailure)) return error
+    const { code, message, hint } = error
+    if (code === 'unavailable') return new AppError('login_unavailable', message, { hint, cause: error })
+    const { of, changed } = this.#context
+    of(server.id).refuse(error)
+    changed(server.id)
+    return new AppError('login_refused', message, {
+      hint,
+      cause: error,
+      members: { last_error: { code, message, hint } },
+    })
+  }
+}
+
+function assertPossible({ name, hasHeader, oauth }: LoginServer): void {
+  const refuse = (why: string, hint: string) =>
+    new AppError('login_not_possible', `'${name}' ${why}`, { hint })
+  if (hasHeader)
+    throw refuse('has a configured Authorization header, which is sent instead', 'Remove the header first')
+  if (oauth?.grant === 'client_credentials')
+    throw refuse(
+      'uses client credentials, so Toolroom logs in by itself',
+      'Test the connection: it shows what the issuer answers',
+    )
+}

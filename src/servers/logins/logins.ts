@@ -1,0 +1,184 @@
+import { isoTime } from '../../kernel/time.ts'
+import type { Caller } from '../../kernel/wire.ts'
+import type { Authorizer } from '../../net/authorizer.ts'
+import { revokeToken } from '../../net/oauth/tokens.ts'
+import type { AuthView, LoginStart } from './auth-view.schema.ts'
+import { LoginCallback } from './login-callback.ts'
+import { type LoginContext, type LoginDeps, secretsOwner } from './login-context.ts'
+import { LoginFlow } from './login-flow.ts'
+import type { LoginOutcome } from './login-outcome.ts'
+import { bindingOf, type LoginRecord, type LoginServer, secretsOf } from './login-record.ts'
+import { type BeginOptions, LoginStarter, type TicketView } from './login-start.ts'
+import { PendingLogins } from './pending-logins.ts'
+import { ServerLogin } from './server-login.ts'
+
+/** The logins at HTTP servers. Only a person starts one. */
+export class Logins {
+  readonly #deps: LoginDeps
+  readonly #context: LoginContext
+  readonly #starter: LoginStarter
+  readonly #callback: LoginCallback
+  readonly #servers = new Map<string, ServerLogin>()
+  readonly #views = new Map<string, { readonly text: string; readonly view: AuthView }>()
+
+  constructor(deps: LoginDeps) {
+    this.#deps = deps
+    this.#context = {
+      deps,
+      flow: new LoginFlow(deps),
+      pending: new PendingLogins(deps.now),
+      of: (id) => this.#of(id),
+      changed: (id) => this.#changed(id),
+    }
+    this.#starter = new LoginStarter(this.#context)
+    this.#callback = new LoginCallback(this.#context)
+    for (const record of deps.store.all()) deps.secrets.set(secretsOwner(record.server_id), secretsOf(record))
+    deps.facts.on('server_removed', ({ server_id }) => this.#forget(server_id))
+    deps.facts.on('server_updated', ({ server_id, changed }) => {
+      if (!changed.includes('url') && !changed.includes('oauth')) return
+      const warn = (error: unknown) => deps.warn({ server_id, error }, 'a login could not be dropped')
+      void this.#redefined(server_id).catch(warn)
+    })
+  }
+
+  /** For the requests to this server. Undefined when a configured header is sent instead. */
+  authorizerFor(server: LoginServer): Authorizer | undefined {
+    return server.hasHeader ? undefined : this.#of(server.id).authorizerFor(server)
+  }
+
+  begin(key: string, options: BeginOptions, by: Caller): Promise<{ isNew: boolean; start: LoginStart }> {
+    return this.#starter.begin(key, options, by)
+  }
+
+  ticketOf(id: string): { start_url: string; expires_at: number } {
+    return this.#starter.ticketOf(id)
+  }
+
+  describe(ticket: string): Promise<TicketView | undefined> {
+    return this.#starter.describe(ticket)
+  }
+
+  go(ticket: string): Promise<{ authorization_url: string; cookie: string | null } | undefined> {
+    return this.#starter.go(ticket)
+  }
+
+  finish(query: URLSearchParams, browser: { readonly cookie: string | undefined }): Promise<LoginOutcome> {
+    return this.#callback.finish(query, browser.cookie)
+  }
+
+  paste(key: string, url: string, by: Caller): Promise<LoginOutcome> {
+    return this.#callback.paste(key, url, by)
+  }
+
+  /** Of a login that has ended lately. */
+  outcome(id: string): Promise<LoginOutcome> | undefined {
+    return this.#context.pending.outcome(id)
+  }
+
+  /** The same object until something changes. */
+  stateOf(id: string): AuthView {
+    const stored = this.#deps.stored(id) ?? { oauth: undefined, hasHeader: false }
+    const pending = this.#context.pending.of(id)
+    const view = { ...this.#of(id).view(stored), pending_until: pending ? isoTime(pending.expires_at) : null }
+    const text = JSON.stringify(view)
+    const known = this.#views.get(id)
+    if (known?.text === text) return known.view
+    this.#views.set(id, { text, view })
+    return view
+  }
+
+  /** The account, if the issuer names it. */
+  accountOf(id: string): string | null {
+    return this.#deps.store.find(id)?.tokens?.account ?? null
+  }
+
+  needsLogin(id: string): boolean {
+    return ['needs_login', 'expired', 'refused'].includes(this.stateOf(id).state)
+  }
+
+  /** Ends the login here and, if the issuer answers in time, there. */
+  async logout(key: string, options: { readonly client: boolean }, by: Caller): Promise<void> {
+    const { store, secrets, server: find } = this.#deps
+    const { pending, flow } = this.#context
+    const server = await find(key)
+    const record = store.find(server.id)
+    pending.cancel(server.id)
+    await store.remove(server.id, { action: 'server_logout', subject: server.id, ...by, detail: {} })
+    this.#of(server.id).settle()
+    if (record && options.client) await store.removeClient(record.issuer.issuer, flow.redirectUri(server))
+    this.#changed(server.id)
+    if (record) await this.#revoke(server, record)
+    secrets.delete(secretsOwner(server.id))
+  }
+
+  /** True when the server can be used, false after `timeoutMs`. */
+  whenLoggedIn(id: string, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const settle = (isLoggedIn: boolean) => {
+        clearTimeout(late)
+        unsubscribe()
+        signal?.removeEventListener('abort', onAbort)
+        resolve(isLoggedIn)
+      }
+      const onAbort = () => settle(false)
+      const late = setTimeout(onAbort, timeoutMs)
+      const unsubscribe = this.#deps.facts.on('http_server_login', ({ server_id, state }) => {
+        if (server_id === id && state === 'logged_in') settle(true)
+      })
+      signal?.addEventListener('abort', onAbort, { once: true })
+      if (signal?.aborted) settle(false)
+      else if (!this.needsLogin(id)) settle(true)
+    })
+  }
+
+  #of(id: string): ServerLogin {
+    const known = this.#servers.get(id)
+    if (known) return known
+    const { store, now, warn, secrets } = this.#deps
+    const onChange = (record: LoginRecord | undefined) => {
+      if (record) secrets.set(secretsOwner(id), secretsOf(record))
+      this.#changed(id)
+    }
+    const login = new ServerLogin(id, { store, now, warn, flow: this.#context.flow, onChange })
+    this.#servers.set(id, login)
+    return login
+  }
+
+  async #revoke(server: LoginServer, { issuer, client, tokens }: LoginRecord): Promise<void> {
+    const token = tokens?.refresh_token ?? tokens?.access_token
+    if (token === undefined) return
+    await this.#context.flow
+      .using(server, (http) => revokeToken({ http, issuer, client, token }))
+      .catch((error: unknown) =>
+        this.#deps.warn({ server_id: server.id, error }, 'a token could not be revoked'),
+      )
+  }
+
+  #changed(id: string): void {
+    const { state, pending_until, error } = this.stateOf(id)
+    const error_code = error?.code ?? null
+    this.#deps.facts.publish('http_server_login', { server_id: id, state, pending_until, error_code })
+  }
+
+  /** A server that is another one now starts anew: its tokens are not sent there, so they are not kept either. */
+  async #redefined(id: string): Promise<void> {
+    const { store, secrets, server } = this.#deps
+    const record = store.find(id)
+    const hasMoved = record !== undefined && record.binding !== bindingOf(await server(id))
+    if (hasMoved) {
+      const detail = { reason: 'server_updated' }
+      await store.remove(id, { action: 'server_logout', subject: id, request_id: null, detail })
+      secrets.delete(secretsOwner(id))
+    }
+    this.#of(id).restart(hasMoved)
+    this.#changed(id)
+  }
+
+  #forget(id: string): void {
+    this.#context.pending.cancel(id)
+    this.#deps.store.forget(id)
+    this.#servers.delete(id)
+    this.#views.delete(id)
+    this.#deps.secrets.delete(secretsOwner(id))
+  }
+}

@@ -1,0 +1,47 @@
+import { AppError } from '../../kernel/errors.ts'
+import type { AuditEntry } from '../../kernel/facts.ts'
+import type { Orphan, OrphanEnd } from '../../kernel/orphan.ts'
+import { isoTime } from '../../kernel/time.ts'
+import type { Caller } from '../../kernel/wire.ts'
+import type { OrphanView } from './orphans.schema.ts'
+
+/** `supervisor/` finds and ends processes; `compose/rest.ts` connects it. */
+export interface Deps {
+  readonly find: () => Promise<Orphan[]>
+  readonly end: (id: string) => Promise<OrphanEnd>
+  readonly audit: (entry: AuditEntry) => Promise<void>
+  readonly now: () => number
+}
+
+export function createProcesses({ find, end, audit, now }: Deps) {
+  return {
+    orphans: async (): Promise<OrphanView[]> => (await find()).map((orphan) => viewOf(orphan, now())),
+
+    async endOrphan(id: string, by: Caller): Promise<void> {
+      const ending = await end(id)
+      if (ending.outcome === 'gone') throw notFound(id)
+      const { pid, command, owner } = ending.orphan
+      if (ending.outcome === 'not_permitted') throw notPermitted(ending.orphan)
+      await audit({ action: 'orphan_ended', subject: String(pid), ...by, detail: { command, owner } })
+    },
+  }
+}
+export type Processes = ReturnType<typeof createProcesses>
+
+/** The start time is rounded to seconds, because it is computed from two clocks. */
+function viewOf(orphan: Orphan, now: number): OrphanView {
+  const startedAt = Math.round(now / 1000 - orphan.age_s) * 1000
+  return { ...orphan, started_at: isoTime(startedAt) }
+}
+
+function notFound(id: string): AppError {
+  return new AppError('not_found', `No leaked process has the id '${id.slice(0, 100)}'`, {
+    hint: 'The process has ended, or its pid belongs to another process now',
+  })
+}
+
+function notPermitted({ pid, owner }: Orphan): AppError {
+  return new AppError('not_permitted', `Toolroom cannot end the process ${pid} of the user '${owner}'`, {
+    hint: `Run as that user: ${process.platform === 'win32' ? 'taskkill /F /T /PID' : 'kill'} ${pid}`,
+  })
+}

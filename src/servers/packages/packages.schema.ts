@@ -1,0 +1,191 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { AsyncQuery, component, listOf, orNull, Timestamp } from '../../kernel/wire.ts'
+
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 1000,
+  description: 'The npm package name; paths, URLs, git addresses and options are refused',
+  examples: ['@modelcontextprotocol/server-everything'],
+})
+const Version = Type.String({
+  minLength: 1,
+  maxLength: 1000,
+  description: 'An exact version or a tag',
+  examples: ['latest'],
+})
+
+export const InstallInput = Type.Object(
+  {
+    name: Name,
+    version: Type.Optional(Version),
+    allow_scripts: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Let the package and its dependencies run install scripts',
+      }),
+    ),
+    create_server: Type.Optional(
+      Type.Boolean({ default: false, description: 'Create a server from the package and start it' }),
+    ),
+    bin: Type.Optional(
+      Type.String({ maxLength: 128, description: 'The program to run, for a package with several' }),
+    ),
+    args: Type.Optional(Type.Array(Type.String({ maxLength: 32_768 }), { maxItems: 256 })),
+    env: Type.Optional(Type.Record(Type.String({ maxLength: 256 }), Type.String({ maxLength: 32_768 }))),
+  },
+  { additionalProperties: false, examples: [{ name: '@modelcontextprotocol/server-everything' }] },
+)
+export type InstallInput = Static<typeof InstallInput>
+component({ InstallInput }, 'A package to install')
+
+const closed = { additionalProperties: false }
+export const UpdateQuery = Type.Object(
+  {
+    ...AsyncQuery.properties,
+    hold: Type.Optional(
+      Type.Boolean({
+        description:
+          'Respond at once with the id of a job, which waits for `POST /api/jobs/{id}/continue` before it replaces the old version. After 10 minutes it is cancelled',
+      }),
+    ),
+  },
+  closed,
+)
+export const RemoveQuery = Type.Object(
+  { force: Type.Optional(Type.Boolean({ description: 'Uninstall even if servers use the package' })) },
+  closed,
+)
+export const UpdateInput = Type.Object({ version: Type.Optional(Version) }, closed)
+component({ UpdateInput }, 'The version to update to')
+
+const EnvHint = Type.Object({
+  name: Type.String({ examples: ['GITHUB_TOKEN'] }),
+  description: orNull(Type.String()),
+  required: orNull(Type.Boolean()),
+  from: Type.Enum(['server.json', 'readme']),
+})
+
+export const PackageView = Type.Object({
+  id: Type.String({ examples: ['modelcontextprotocol-server-everything-1a2b3c'] }),
+  name: Name,
+  version: Type.String({ examples: ['2026.8.31'] }),
+  requested: Type.String({ examples: ['latest'] }),
+  latest: orNull(Type.String({ description: 'The latest version at the last install, update or refresh' })),
+  previous_version: orNull(Type.String({ description: 'Kept for a rollback' })),
+  status: Type.Enum(['installed', 'broken'], { description: '`broken`: its files are missing' }),
+  bin: Type.Record(Type.String(), Type.String()),
+  path: Type.String(),
+  size_bytes: Type.Integer({ minimum: 0 }),
+  integrity: orNull(Type.String()),
+  license: orNull(Type.String()),
+  deprecated: orNull(Type.String()),
+  engines: orNull(Type.String()),
+  has_install_scripts: Type.Boolean(),
+  scripts_skipped: Type.Array(Type.String(), { description: 'Packages whose install scripts did not run' }),
+  update_available: Type.Boolean(),
+  asks_for_env: Type.Array(EnvHint),
+  used_by: Type.Array(Type.String(), { description: 'Ids of the servers that run from it' }),
+  installed_at: Timestamp,
+})
+export type PackageView = Static<typeof PackageView>
+component({ Package: PackageView }, 'An installed package')
+export const PackageList = listOf(PackageView)
+
+export const RefreshedPackage = Type.Object({
+  id: Type.String({ examples: ['modelcontextprotocol-server-everything-1a2b3c'] }),
+  name: Name,
+  version: Type.String({ examples: ['2026.8.31'] }),
+  latest: orNull(Type.String({ examples: ['2026.11.2'] })),
+  update_available: Type.Boolean(),
+  deprecated: orNull(Type.String({ description: 'Why the installed version should not be used any more' })),
+  error: orNull(
+    Type.String({ description: 'Why the registry gave no answer; the other fields are as before' }),
+  ),
+})
+export type RefreshedPackage = Static<typeof RefreshedPackage>
+component({ RefreshedPackage }, 'What the registry has for a package')
+export const RefreshedList = listOf(RefreshedPackage)
+
+const CreatedServer = Type.Object({
+  id: Type.String(),
+  status: Type.String(),
+  error: orNull(Type.String({ description: 'Why it did not start' })),
+})
+export const Installed = Type.Object({
+  ...PackageView.properties,
+  warnings: Type.Array(Type.String()),
+  server: Type.Union([CreatedServer, Type.Null()]),
+})
+export type Installed = Static<typeof Installed>
+component({ InstalledPackage: Installed }, 'The installed package, and the server that was created from it')
+
+const Names = Type.Array(Type.String())
+export const Updated = Type.Object({
+  ...PackageView.properties,
+  warnings: Type.Array(Type.String()),
+  from_version: Type.String(),
+  tools: Type.Object(
+    { added: Names, removed: Names, changed: Names },
+    { description: 'Tools compared with the version before' },
+  ),
+  tried_with: Type.Array(Type.String(), {
+    description: 'The servers whose settings were used for the trial',
+  }),
+})
+export type Updated = Static<typeof Updated>
+component({ UpdatedPackage: Updated }, 'The updated package, and how its tools have changed')
+
+const Trust = Type.Object({
+  fact: Type.String({ examples: ['install_scripts'] }),
+  state: Type.Enum(['good', 'look', 'unknown']),
+  detail: Type.String(),
+})
+/** A value that only the user knows. */
+const ToFill = Type.Object({}, { additionalProperties: true })
+const CreateBody = Type.Object({}, { additionalProperties: true })
+export const SearchInput = Type.Object(
+  {
+    query: Type.String({ minLength: 1, maxLength: 200, examples: ['github'] }),
+    size: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, default: 20 })),
+    from: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 0 })),
+    mcp_only: Type.Optional(Type.Boolean({ default: false })),
+    source: Type.Optional(Type.Enum(['npm', 'mcp_registry'], { default: 'npm' })),
+    cursor: Type.Optional(
+      Type.String({ maxLength: 500, description: 'The next page of results from the MCP Registry' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type SearchInput = Static<typeof SearchInput>
+component({ SearchInput }, 'What to search for')
+
+export const SearchAnswer = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      version: orNull(Type.String()),
+      description: orNull(Type.String()),
+      keywords: Type.Array(Type.String()),
+      publisher: orNull(Type.String()),
+      date: orNull(Timestamp),
+      license: orNull(Type.String()),
+      downloads_weekly: orNull(Type.Integer({ minimum: 0 })),
+      installed: orNull(Type.String({ description: 'The installed version' })),
+      trust: Type.Array(Trust),
+      source: Type.Enum(['npm', 'mcp_registry']),
+      create: Type.Optional(Type.Union([CreateBody, Type.Null()])),
+      note: Type.Optional(orNull(Type.String())),
+      title: Type.Optional(orNull(Type.String())),
+      required_env: Type.Optional(Type.Array(ToFill)),
+      required_headers: Type.Optional(Type.Array(ToFill)),
+      required_args: Type.Optional(Type.Array(ToFill)),
+    }),
+  ),
+  total: orNull(Type.Integer({ minimum: 0 })),
+  next_from: orNull(Type.Integer()),
+  next_cursor: orNull(Type.String()),
+  search_available: Type.Boolean({ description: 'False when the registry finds only exact names' }),
+})
+export type SearchAnswer = Static<typeof SearchAnswer>
+component({ SearchResults: SearchAnswer }, 'The packages or servers that were found')

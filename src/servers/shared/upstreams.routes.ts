@@ -1,0 +1,224 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply } from 'fastify'
+import type { Static, TSchema } from 'typebox'
+import * as Type from 'typebox'
+import type { ErrorCode } from '../../kernel/errors.ts'
+import * as tool from '../../kernel/tool-fields.ts'
+import { type Caller, listOf } from '../../kernel/wire.ts'
+import type { CallOptions, CallResult } from '../../mcp/protocol/call.ts'
+import { Diagnosis } from './diagnosis.ts'
+import type { Elicitations } from './elicitations.ts'
+import { Revealed, type RevealInput, revealInput } from './reveal.ts'
+import { IfMatch, revisionOf, ServerKey } from './server-fields.ts'
+import type { ServerRecord } from './server-registry.ts'
+import { acceptsEvents, EVENT_STREAM, streamedCall } from './streamed-call.ts'
+import type { ToolCall } from './upstream.ts'
+
+/** By the headers of a request. */
+export type IsOwner = (headers: Readonly<Record<string, unknown>>) => boolean
+
+interface Options<Server extends ServerRecord, Input extends TSchema, Update extends TSchema> {
+  readonly path: '/servers' | '/http-servers'
+  readonly tags: string[]
+  /** For summaries: `an HTTP server`. */
+  readonly one: string
+  readonly input: Input
+  readonly update: Update
+  readonly updateMethod: 'PATCH' | 'PUT'
+  readonly view: TSchema
+  readonly descriptions: Readonly<
+    Record<'list' | 'get' | 'add' | 'update' | 'remove' | 'tools' | 'diagnose' | 'call', string>
+  >
+  readonly callErrors: readonly ErrorCode[]
+  /** The fields whose values are masked. */
+  readonly maskedFields: readonly RevealInput['field'][]
+  /** Whether the caller has the token, and so sees more of a definition. */
+  readonly isOwner: IsOwner
+  readonly elicitations: Elicitations
+  readonly servers: {
+    /** All views as JSON. */
+    listText(isOwner: boolean): Promise<string>
+    get(key: string): Promise<Server>
+    view(server: Server, isOwner: boolean): unknown
+    add(input: Static<Input>, by: Caller): Promise<Server>
+    change(
+      key: string,
+      revision: ReturnType<typeof revisionOf>,
+      update: Static<Update>,
+      by: Caller,
+    ): Promise<Server>
+    remove(key: string, by: Caller): Promise<void>
+    tools(key: string): Promise<tool.ToolList>
+    diagnose(key: string): Promise<Diagnosis>
+    reveal(key: string, input: RevealInput, by: Caller): Promise<Revealed>
+    call(key: string, call: ToolCall): Promise<CallResult>
+  }
+}
+
+/** With this type, text and bytes are sent as they are. */
+export const JSON_TYPE = 'application/json; charset=utf-8'
+const EVENTS_EXAMPLE =
+  'event: progress\ndata: {"progress":1,"total":2}\n\nevent: result\ndata: {"content":[{"type":"text","text":"done"}]}\n\n'
+const MAX_CALL_BYTES = 10 * 1_048_576
+
+/** The routes that both kinds of server have. */
+export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U extends TSchema>(
+  options: Options<S, I, U>,
+): FastifyPluginAsyncTypebox {
+  const { path, tags, one, input, update, updateMethod, view, descriptions, callErrors, isOwner, servers } =
+    options
+  const { elicitations } = options
+  const params = ServerKey
+  const withEtag = (reply: FastifyReply, server: S, owner: boolean) =>
+    reply.header('etag', `"${server.revision}"`).send(servers.view(server, owner))
+  return async (app) => {
+    const list = {
+      tags,
+      summary: `List ${tags[0]}`,
+      description: descriptions.list,
+      response: { 200: listOf(view) },
+    }
+    app.get(path, { schema: list }, async (request, reply) =>
+      reply.type(JSON_TYPE).send((await servers.listText(isOwner(request.headers))) as never),
+    )
+
+    const add = {
+      tags,
+      summary: `Add ${one}`,
+      description: descriptions.add,
+      body: input,
+      response: { 201: view },
+    }
+    app.post(path, { schema: add }, async (request, reply) => {
+      const server = await servers.add(request.body as Static<I>, { request_id: request.id })
+      return reply.code(201).header('location', `/api${path}/${server.id}`).send(servers.view(server, true))
+    })
+
+    const get = {
+      tags,
+      summary: `Get ${one}`,
+      description: descriptions.get,
+      params,
+      response: { 200: view },
+    }
+    app.get(`${path}/:id`, { schema: get }, async (request, reply) =>
+      withEtag(reply, await servers.get(request.params.id), isOwner(request.headers)),
+    )
+
+    const change = {
+      tags,
+      summary: `Update ${one}`,
+      description: descriptions.update,
+      params,
+      headers: IfMatch,
+      body: update,
+      response: { 200: view },
+    }
+    app.route({
+      method: updateMethod,
+      url: `${path}/:id`,
+      schema: change,
+      handler: async (request, reply) => {
+        const revision = revisionOf(request.headers['if-match'])
+        const by = { request_id: request.id }
+        return withEtag(
+          reply,
+          await servers.change(request.params.id, revision, request.body as Static<U>, by),
+          true,
+        )
+      },
+    })
+
+    const remove = {
+      tags,
+      summary: `Delete ${one}`,
+      description: descriptions.remove,
+      params,
+      response: { 204: Type.Null() },
+    }
+    app.delete(`${path}/:id`, { schema: remove }, async (request, reply) => {
+      await servers.remove(request.params.id, { request_id: request.id })
+      return reply.code(204).send(null)
+    })
+
+    const tools = {
+      tags,
+      summary: "List the server's tools",
+      description: descriptions.tools,
+      params,
+      response: { 200: tool.ToolList },
+    }
+    app.get(`${path}/:id/tools`, { schema: tools, config: { errors: ['server_not_running'] } }, (request) =>
+      servers.tools(request.params.id),
+    )
+
+    const diagnose = {
+      tags,
+      summary: `Diagnose ${one}`,
+      description: descriptions.diagnose,
+      params,
+      response: { 200: Diagnosis },
+    }
+    app.post(`${path}/:id/diagnose`, { schema: diagnose }, (request) => servers.diagnose(request.params.id))
+
+    const reveal = {
+      tags,
+      summary: 'Reveal a masked value',
+      description: 'Returns one stored value in full. The audit trail names the field, never the value.',
+      params,
+      body: revealInput(path === '/servers' ? 'RevealInput' : 'HttpRevealInput', options.maskedFields),
+      response: { 200: Revealed },
+    }
+    app.post(`${path}/:id/reveal`, { schema: reveal }, (request) =>
+      servers.reveal(request.params.id, request.body as RevealInput, { request_id: request.id }),
+    )
+
+    const call = {
+      tags,
+      summary: 'Call a tool',
+      description: descriptions.call,
+      params: tool.ToolKey,
+      body: tool.CallInput,
+      response: {
+        200: {
+          description: 'The result, or with `Accept: text/event-stream` the events of the call',
+          content: {
+            'application/json': { schema: tool.CallResult },
+            [EVENT_STREAM]: { schema: Type.String({ examples: [EVENTS_EXAMPLE] }) },
+          },
+        },
+      },
+    }
+    const config = { errors: [...callErrors, 'call_failed', 'call_timeout'], passedOn: true }
+    app.post(
+      `${path}/:id/tools/:tool/call`,
+      { schema: call, bodyLimit: MAX_CALL_BYTES, config },
+      async (request, reply) => {
+        const { arguments: args = {}, timeout_s } = request.body
+        const signal = abortOnDisconnect(reply)
+        const by = { request_id: request.id }
+        const run = (options: CallOptions) =>
+          servers.call(request.params.id, { tool: request.params.tool, args, by, options, timeout_s })
+        if (!acceptsEvents(request.headers.accept)) {
+          const { json } = await run({ signal })
+          return reply.type(JSON_TYPE).send(json as never)
+        }
+        const onUnexpected = (error: unknown) => request.log.error({ ...by, error }, 'streamed call failed')
+        const events = await streamedCall(run, { elicitations, signal, ...by, onUnexpected })
+        return reply
+          .type(EVENT_STREAM)
+          .header('x-accel-buffering', 'no')
+          .send(events as never)
+      },
+    )
+  }
+}
+
+/** Aborts when the caller disconnects before the response. */
+export function abortOnDisconnect({ raw }: FastifyReply): AbortSignal {
+  const disconnected = new AbortController()
+  raw.once('close', () => {
+    if (!raw.writableEnded) disconnected.abort()
+  })
+  return disconnected.signal
+}

@@ -1,0 +1,83 @@
+import { nearest } from '../../kernel/did-you-mean.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { slugOf } from '../../kernel/wire.ts'
+import { within } from '../../kernel/within.ts'
+import type { CallResult } from '../../mcp/protocol/call.ts'
+import { mayHaveTool } from './calls.ts'
+import type { RelayedRequest, ToolCall, Upstream } from './upstream.ts'
+
+/** How long a list of one server waits for its start. After that, the list is announced as a change. */
+const WAKE_MS = 2000
+const REFRESH_MS = 5000
+
+/** All servers of both kinds, by id. Each kind adds and removes its own. */
+export class Upstreams {
+  readonly #byId = new Map<string, Upstream>()
+
+  get(id: string): Upstream | undefined {
+    return this.#byId.get(id)
+  }
+
+  all(): Upstream[] {
+    return [...this.#byId.values()]
+  }
+
+  add(upstream: Upstream): void {
+    this.#byId.set(upstream.id, upstream)
+  }
+
+  remove(id: string): void {
+    this.#byId.delete(id)
+  }
+
+  /** Where the server with this id or name is, if it is of the other kind, or the id that was probably meant. */
+  hintFor(key: string, kind?: Upstream['kind']): string | undefined {
+    const found = this.#byId.get(key) ?? this.#byId.get(slugOf(key.slice(0, 100)))
+    if (found && found.kind !== kind) return `'${found.id}' is ${describe(found)}`
+    const id = nearest(key, this.#byId.keys())
+    const meant = id === undefined ? undefined : this.#byId.get(id)
+    if (!meant) return undefined
+    return kind === undefined || meant.kind === kind
+      ? `Did you mean '${meant.id}'?`
+      : `Did you mean '${meant.id}'? It is ${describe(meant)}`
+  }
+
+  /** Throws when there is no such server. */
+  call(id: string, call: ToolCall): Promise<CallResult> {
+    return (this.#byId.get(id) ?? notFound(id)).call(call)
+  }
+
+  /** Throws when there is no such server. */
+  relay(id: string, request: RelayedRequest): Promise<CallResult> {
+    return (this.#byId.get(id) ?? notFound(id)).relay(request)
+  }
+
+  /**
+   * Lists the tools of a server again for a call of a tool that it does not have: it may have announced the tool with its
+   * last result. Waits a moment only, and ignores failures.
+   */
+  async refreshFor(id: string, tool: string): Promise<void> {
+    const upstream = this.#byId.get(id)
+    if (!upstream?.catalogue || mayHaveTool(upstream.catalogue, tool)) return
+    const refreshed = upstream.refresh({ options: {} }).catch(() => {}) // the last known list stays valid
+    await within(refreshed, REFRESH_MS)
+  }
+
+  /** Starts sleeping servers whose tools are not known yet. The tools are announced as a change. */
+  wake(ids: readonly string[]): void {
+    for (const id of ids) void this.#byId.get(id)?.wake()
+  }
+
+  /** The same for one server. Waits a moment for it. */
+  async awake(id: string): Promise<void> {
+    const waking = this.#byId.get(id)?.wake()
+    if (waking !== undefined) await within(waking, WAKE_MS)
+  }
+}
+
+const describe = ({ id, kind }: Upstream): string =>
+  kind === 'http' ? `an HTTP server, at /api/http-servers/${id}` : `a STDIO server, at /api/servers/${id}`
+
+function notFound(id: string): never {
+  throw new AppError('not_found', `No server has the id '${id}'`)
+}

@@ -1,0 +1,188 @@
+import { existsSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { basename, delimiter, dirname, isAbsolute, join } from 'node:path'
+import { isWritable } from '../../../kernel/files/is-writable.ts'
+import { SYSTEM_FOLDERS } from '../../../kernel/files/system-folders.ts'
+import type { IsolationOptions } from '../../../kernel/server-state.ts'
+import {
+  isNetworkError,
+  isReadOnly,
+  mayBeForbidden,
+  mayCreate,
+  networkEvidence,
+  pathsIn,
+  programsIn,
+} from './refusal-forms.ts'
+
+/** Something that the walls of a server kept from it. */
+export interface Refusal {
+  readonly kind: 'read' | 'write' | 'network'
+  /** What it would have to reach; null for the network. */
+  readonly path: string | null
+  readonly evidence: string
+  /** In what it printed and answered, or among the files that it wrote in memory only. */
+  readonly seen_in: 'errors' | 'lost_files'
+}
+
+/** What is outside of the walls. */
+export interface Outside {
+  readonly home: string
+  /** Toolroom's own folders. A server sees its package there, and nothing else. */
+  readonly own: readonly string[]
+  /** The working folder of the server, which it can read, unless it is the home. */
+  readonly cwd: string | null
+  /** The PATH of the server. */
+  readonly searchPath: string
+}
+
+const MAX_LINES = 2000
+const MAX_LINE = 4000
+export const MAX_EVIDENCE = 300
+export const MAX_REFUSALS = 50
+
+/**
+ * The refusals in what a server has printed and answered. What is missing or forbidden outside of these walls too is no
+ * refusal. What the server did not try is not seen.
+ */
+export function refusalsIn(texts: readonly string[], walls: IsolationOptions, outside: Outside): Refusal[] {
+  const found = new Map<string, Refusal>()
+  const add = (kind: Refusal['kind'], path: string | null, line: string) => {
+    const key = `${kind} ${path}`
+    if (!found.has(key) && found.size < MAX_REFUSALS)
+      found.set(key, { kind, path, evidence: line.trim().slice(0, MAX_EVIDENCE), seen_in: 'errors' })
+  }
+  const network: string[] = []
+  const judged = new Set<string>()
+  for (const line of linesOf(texts)) {
+    if (isNetworkError(line)) network.push(line)
+    for (const { error, path: said } of pathsIn(line)) {
+      const isMade = mayCreate(error, line)
+      const key = `${error} ${isMade} ${said}`
+      if (judged.has(key)) continue
+      judged.add(key)
+      const path = absolute(said, outside.home)
+      if (isReadOnly(error)) {
+        const folder = existingFolder(path)
+        if (!isOpen(folder, walls.write, outside) && (!mayBeForbidden(error) || isWritable(folder)))
+          add('write', folder, line)
+      } else for (const [kind, file] of missing(path, isMade, walls, outside)) add(kind, file, line)
+    }
+    for (const name of programsIn(line))
+      for (const file of programFiles(name, outside.searchPath))
+        if (!isSeen(file, walls, outside)) add('read', readable(file), line)
+  }
+  const evidence = walls.network === 'full' ? undefined : networkEvidence(network)
+  if (evidence !== undefined) add('network', null, evidence)
+  return [...found.values()]
+}
+
+function* linesOf(texts: readonly string[]): Iterable<string> {
+  let count = 0
+  for (const text of texts)
+    for (const line of text.split('\n')) {
+      count += 1
+      if (count > MAX_LINES) return
+      yield line.slice(0, MAX_LINE)
+    }
+}
+
+/** What a path that was not found needs: to be readable if it exists, or a folder in which it can be made. */
+function missing(
+  path: string,
+  isMade: boolean,
+  walls: IsolationOptions,
+  outside: Outside,
+): [Refusal['kind'], string][] {
+  const folder = dirname(path)
+  if (isSeen(path, walls, outside)) return []
+  if (existsSync(path)) return [['read', readable(path)]]
+  return isMade && isFolder(folder) && isDoor(folder, outside) ? [['write', folder]] : []
+}
+
+/** Sentences may end with a full stop. */
+function absolute(said: string, home: string): string {
+  const path = said.startsWith('~/') ? home + said.slice(1) : said
+  return existsSync(path) ? path : path.replace(/[.\]]{1,3}$/, '')
+}
+
+/** A new file needs its folder; the nearest one that exists, because a door must lead to something. */
+export function existingFolder(path: string): string {
+  let folder = path
+  while (folder !== '/' && !isFolder(folder)) folder = dirname(folder)
+  return folder
+}
+
+/** A program needs the files beside it, unless they are other programs. */
+function readable(path: string): string {
+  const stats = statOf(path)
+  const isProgram = stats?.isFile() === true && (stats.mode & 0o111) !== 0
+  return isProgram && basename(dirname(path)) !== 'bin' ? dirname(path) : path
+}
+
+function programFiles(name: string, searchPath: string): string[] {
+  const files = isAbsolute(name)
+    ? [name]
+    : searchPath.split(delimiter).flatMap((folder) => (isAbsolute(folder) ? [join(folder, name)] : []))
+  const file = files.find((each) => statOf(each)?.isFile())
+  return file === undefined ? [] : [...new Set([file, realpathSync(file)])]
+}
+
+/** What the server sees behind its walls: then it is missing outside, too. */
+const isSeen = (path: string, { read, write }: IsolationOptions, outside: Outside): boolean =>
+  [...SYSTEM_FOLDERS, '/proc', '/dev', ...outside.own].some((folder) => isInside(path, folder)) ||
+  isOpen(path, [...read, ...write], outside) ||
+  (outside.cwd !== null && !isInside(outside.home, outside.cwd) && isInside(path, outside.cwd))
+
+const isOpen = (path: string, open: readonly string[], { home }: Outside): boolean =>
+  open.some((each) => isInside(path, each.startsWith('~/') ? home + each.slice(1) : each))
+
+/**
+ * Where programs keep keys and logins, in the home. A server can print any path, so a person must open these by name: no
+ * suggestion does.
+ */
+const KEPT_CLOSED = [
+  ...['.ssh', '.gnupg', '.password-store', '.netrc', '.git-credentials', '.npmrc', '.pypirc', '.pgpass'],
+  ...['.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/gh', '.local/share/keyrings'],
+  ...['.mozilla', '.config/google-chrome', '.config/chromium', 'Library/Keychains'],
+]
+
+/** Never everything, the whole home, a whole folder of the system, keys, or Toolroom's own files. */
+export const isDoor = (path: string, { home, own }: Outside): boolean =>
+  dirname(path) !== '/' &&
+  path !== '/' &&
+  !isInside(home, path) &&
+  !SYSTEM_FOLDERS.some((folder) => isInside(folder, path)) &&
+  !KEPT_CLOSED.some((name) => isInside(path, join(home, name)) || isInside(join(home, name), path)) &&
+  !own.some((folder) => isInside(path, folder) || isInside(folder, path))
+
+/** The walls with a door for each refusal, as far as there may be one. Paths in the home begin with `~/`. */
+export function widened(
+  options: IsolationOptions,
+  refusals: readonly Refusal[],
+  outside: Outside,
+): IsolationOptions {
+  const { home } = outside
+  const short = (path: string) => (path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path)
+  const all = (kind: 'read' | 'write') => {
+    const doors = refusals.flatMap(({ kind: each, path }) =>
+      each === kind && path !== null && isDoor(path, outside) ? [path] : [],
+    )
+    return [...new Set([...options[kind], ...doors].map(short))]
+  }
+  const write = all('write')
+  const read = all('read').filter((path) => !write.includes(path))
+  const network = refusals.some(({ kind }) => kind === 'network') ? 'full' : options.network
+  return { ...options, write, read, network }
+}
+
+export const isInside = (path: string, folder: string): boolean =>
+  path === folder || folder === '/' || path.startsWith(`${folder}/`)
+
+const isFolder = (path: string): boolean => statOf(path)?.isDirectory() === true
+
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined // out of reach, or not a possible name
+  }
+}

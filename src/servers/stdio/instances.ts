@@ -1,0 +1,207 @@
+import { AppError } from '../../kernel/errors.ts'
+import type { Plan, Resources, ServerState, StartOutcome } from '../../kernel/server-state.ts'
+import type { InstanceOwner } from '../../mcp/protocol/call.ts'
+import type { DiscoveredServer } from '../shared/catalogues.ts'
+import type { Client, Engine, ServerLife } from './engine.ts'
+
+/** A process of a server that runs for one client alone: a session, an agent, or a modern client. */
+export interface Instance {
+  /** Its id in the engine. */
+  readonly id: string
+  /** Its id in views and log lines. Unique until Toolroom ends. */
+  readonly number: string
+  readonly serverId: string
+  readonly owner: InstanceOwner
+  /** Its own description and tools, which may differ from those of the shared process. */
+  catalogue: DiscoveredServer | undefined
+  /** Requests in progress. */
+  calls: number
+  usedAt: number
+}
+
+interface Limits {
+  readonly id: string
+  readonly name: string
+  readonly max_instances: number
+  readonly idle_timeout_s: number
+}
+
+interface Deps {
+  readonly engine: Engine
+  readonly onChange: (serverId: string) => void
+}
+
+const NONE: ReadonlyMap<string, Instance> = new Map()
+/** The process of an instance has ended, or is not started again. */
+const ENDED: readonly ServerState['status'][] = ['idle', 'stopped', 'failed', 'backoff']
+
+/**
+ * Runs the processes of servers: one that clients share, and instances that run for one client alone. An instance ends
+ * with the session of its client, when it is idle, and when its server is stopped, restarted or changed.
+ */
+export class Instances implements Engine {
+  readonly #engine: Engine
+  readonly #onChange: (serverId: string) => void
+  readonly #plans = new Map<string, Plan>()
+  readonly #byId = new Map<string, Instance>()
+  /** By server, then by the id of the owner. Replaced with every change, so that views can be compared by identity. */
+  readonly #byServer = new Map<string, ReadonlyMap<string, Instance>>()
+  #lastNumber = 0
+
+  constructor({ engine, onChange }: Deps) {
+    this.#engine = engine
+    this.#onChange = onChange
+  }
+
+  /** The instance with this engine id. */
+  get(id: string): Instance | undefined {
+    return this.#byId.get(id)
+  }
+
+  of(serverId: string): ReadonlyMap<string, Instance> {
+    return this.#byServer.get(serverId) ?? NONE
+  }
+
+  /** The instance of an owner. A new one has to be started. Throws when the server has no room for another one. */
+  open(server: Limits, owner: InstanceOwner): Instance {
+    const known = this.of(server.id).get(owner.id)
+    if (known) return known
+    this.#makeRoom(server)
+    this.#lastNumber += 1
+    const number = String(this.#lastNumber)
+    const instance: Instance = {
+      id: `${server.id}~${number}`,
+      number,
+      serverId: server.id,
+      owner,
+      catalogue: undefined,
+      calls: 0,
+      usedAt: performance.now(),
+    }
+    const plan = this.#plans.get(server.id)
+    if (plan)
+      this.#engine.register(instance.id, {
+        ...plan,
+        restart: { ...plan.restart, policy: 'never' },
+        sleeps_after_s: server.idle_timeout_s,
+      })
+    this.#byId.set(instance.id, instance)
+    this.#byServer.set(server.id, new Map(this.of(server.id)).set(owner.id, instance))
+    this.#onChange(server.id)
+    return instance
+  }
+
+  /** To be called when the state of an instance has changed. It runs once: the next request opens a new one. */
+  onState(instance: Instance, status: ServerState['status']): void {
+    if (ENDED.includes(status))
+      setImmediate(() => void this.end(instance)) // the outcome of a start is answered first
+    else this.#onChange(instance.serverId)
+  }
+
+  /** The sum of all processes of a server. */
+  resourcesOf(serverId: string): Resources | null {
+    const shared = this.#engine.life(serverId).resources
+    if (!this.#byServer.has(serverId)) return shared
+    let sum = shared
+    for (const { id } of this.of(serverId).values()) sum = added(sum, this.#engine.life(id).resources)
+    return sum
+  }
+
+  register(id: string, plan: Plan): void {
+    this.#plans.set(id, plan)
+    this.#engine.register(id, plan)
+  }
+
+  start(id: string): Promise<StartOutcome> {
+    return this.#engine.start(id)
+  }
+
+  wake(id: string, withinMs?: number): Promise<StartOutcome> {
+    return this.#engine.wake(id, withinMs)
+  }
+
+  /** Instances are not started again before they are needed. */
+  restart(id: string): Promise<StartOutcome> {
+    void this.#endAll(id)
+    return this.#engine.restart(id)
+  }
+
+  async stop(id: string): Promise<void> {
+    await Promise.all([this.#endAll(id), this.#engine.stop(id)])
+  }
+
+  sleep(id: string): Promise<void> {
+    return this.#engine.sleep(id)
+  }
+
+  async remove(id: string): Promise<void> {
+    await Promise.all([this.#endAll(id), this.#engine.remove(id)])
+    this.#plans.delete(id)
+  }
+
+  life(id: string): ServerLife {
+    return this.#engine.life(id)
+  }
+
+  clientOf(id: string): Client | undefined {
+    return this.#engine.clientOf(id)
+  }
+
+  statusOf(id: string): ServerState['status'] {
+    return this.#engine.statusOf(id)
+  }
+
+  using<R>(id: string, request: (client: Client) => Promise<R>): Promise<R> {
+    return this.#engine.using(id, request)
+  }
+
+  /** Sends a request to an instance, which is not ended meanwhile to make room for another one. */
+  async usingInstance<R>(instance: Instance, request: (client: Client) => Promise<R>): Promise<R> {
+    instance.calls += 1
+    try {
+      return await this.#engine.using(instance.id, request)
+    } finally {
+      instance.calls -= 1
+      instance.usedAt = performance.now()
+    }
+  }
+
+  /** At the limit, the instance that has been unused for the longest time ends. */
+  #makeRoom({ id, name, max_instances }: Limits): void {
+    const instances = [...this.of(id).values()]
+    if (instances.length < max_instances) return
+    const [idlest] = instances
+      .filter(({ calls }) => calls === 0)
+      .toSorted((one, other) => one.usedAt - other.usedAt)
+    if (idlest) void this.end(idlest)
+    else
+      throw new AppError('limit_reached', `All ${max_instances} instances of '${name}' are busy`, {
+        hint: 'Raise max_instances of the server, or call it again later',
+      })
+  }
+
+  async #endAll(serverId: string): Promise<void> {
+    await Promise.all([...this.of(serverId).values()].map((instance) => this.end(instance)))
+  }
+
+  /** Resolves when its processes have ended. */
+  async end(instance: Instance): Promise<void> {
+    const { id, serverId, owner } = instance
+    if (!this.#byId.delete(id)) return
+    const owners = new Map(this.of(serverId))
+    owners.delete(owner.id)
+    if (owners.size > 0) this.#byServer.set(serverId, owners)
+    else this.#byServer.delete(serverId)
+    this.#onChange(serverId)
+    await this.#engine.remove(id)
+  }
+}
+
+function added(one: Resources | null, other: Resources | null): Resources | null {
+  if (!one || !other) return one ?? other
+  return {
+    cpu_pct: Math.round((one.cpu_pct + other.cpu_pct) * 10) / 10,
+    rss_bytes: one.rss_bytes + other.rss_bytes,
+    processes: one.processes + other.processes,
+  }
+}

@@ -1,0 +1,213 @@
+import { AppError } from '../../kernel/errors.ts'
+import { within } from '../../kernel/within.ts'
+import type { CallingClient, CallResult, InstanceOwner } from '../../mcp/protocol/call.ts'
+import type { Definition } from '../../mcp/protocol/lists.ts'
+import { MODERN_VERSION } from '../../mcp/protocol/versions.ts'
+import { type CallTimes, refuseUnknownTool, requestMs, startWaitMs } from '../shared/calls.ts'
+import type { DiscoveredServer } from '../shared/catalogues.ts'
+import { RegisteredUpstream, type UpstreamDeps } from '../shared/registered-upstream.ts'
+import type { RelayedRequest, ToolCall, Upstream } from '../shared/upstream.ts'
+import type { Client, ServerLife } from './engine.ts'
+import type { Instance, Instances } from './instances.ts'
+import type { Server } from './servers.schema.ts'
+import { notRunning, startError, stopped } from './start-errors.ts'
+import { troubleOf } from './trouble.ts'
+
+export interface StdioUpstreamDeps extends UpstreamDeps {
+  readonly instances: Instances
+  /** Receives the notifications of an instance that all sessions of one agent share. */
+  readonly onAgentNote: (agentType: string, ...note: Parameters<InstanceOwner['notify']>) => void
+  readonly isStopped: (server: Server) => boolean
+}
+
+const LIST_MS = 30_000
+/** Statuses that lead to `running` without user action. A process that has just ended is `running` for a moment. */
+const RECOVERING: readonly string[] = ['backoff', 'stopping', 'running']
+
+/** A call does not start the server. */
+const NOT_STARTED: readonly string[] = ['stopped', 'failed']
+
+/** A request that may have to wait for the start of the server. */
+type Waiting = Pick<ToolCall, 'options' | 'timeout_s' | 'waits'>
+
+/** A STDIO server. A call starts it when it sleeps. */
+export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps> implements Upstream {
+  readonly kind = 'stdio'
+
+  get status(): string {
+    return this.deps.instances.statusOf(this.id)
+  }
+
+  get trouble(): Upstream['trouble'] {
+    return troubleOf(this.deps.instances.life(this.id))
+  }
+
+  get isAwake(): boolean {
+    return this.status === 'running'
+  }
+
+  get isStopped(): boolean {
+    return this.deps.isStopped(this.server)
+  }
+
+  get isUnlisted(): boolean {
+    return !this.catalogue && this.deps.instances.life(this.id).client?.listError !== undefined
+  }
+
+  wake(): Promise<unknown> | undefined {
+    return this.catalogue || this.status !== 'idle' ? undefined : this.deps.instances.wake(this.id)
+  }
+
+  /** On the path of every call of an agent: nothing is awaited while the shared process is running. */
+  call(call: ToolCall): Promise<CallResult> {
+    const server = this.server
+    const { catalogues, calls } = this.deps
+    const { tool, args, options } = call
+    const send = (times: CallTimes, instance: Instance | undefined) => {
+      call.admit?.()
+      times.sentAt = performance.now()
+      const deadline = times.startedAt + requestMs(call, server.timeouts)
+      const timed = { timeoutMs: Math.max(1, deadline - times.sentAt), ...options }
+      return this.#using(instance, (client) => client.call(tool, args, timed))
+    }
+    const start = async (times: CallTimes) => {
+      const before = performance.now()
+      const instance = await this.#started(call)
+      if (!instance) refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
+      times.start_ms = performance.now() - before
+      return send(times, instance)
+    }
+    return calls.record(server, call, (times) => {
+      const isRunning = this.deps.instances.clientOf(this.id) !== undefined
+      if (!isRunning) this.#lifeFor(call)
+      const own = this.#instanceFor(options.client)
+      if (!own) refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
+      return isRunning && !own ? send(times, undefined) : start(times)
+    })
+  }
+
+  async relay(request: RelayedRequest): Promise<CallResult> {
+    const { method, params, options } = request
+    const deadline = performance.now() + requestMs(request, this.server.timeouts)
+    const instance = await this.#started(request)
+    const timed = { timeoutMs: Math.max(1, deadline - performance.now()), ...options }
+    return this.#using(instance, (client) => client.relay(method, params, timed))
+  }
+
+  async refresh(request: Waiting): Promise<void> {
+    const { instances } = this.deps
+    if (!instances.life(this.id).client) {
+      if (!this.catalogue) await this.#started({ ...request, options: { signal: request.options.signal } }) // which lists the tools
+      if (this.catalogue) return
+    }
+    await instances.using(this.id, (client) => client.refresh(LIST_MS))
+  }
+
+  async modernCapabilities({ waits }: Pick<RelayedRequest, 'waits'>): Promise<Definition | undefined> {
+    const { catalogue } = this
+    if (catalogue?.protocol_version === MODERN_VERSION) return catalogue.capabilities
+    if (catalogue?.modern_capabilities !== undefined) return catalogue.modern_capabilities ?? undefined
+    const { instances, catalogues } = this.deps
+    await this.#started({ options: {}, waits })
+    const found = await instances.using(this.id, (running) => running.modernCapabilities())
+    if (found !== undefined) catalogues.learnModern(this.id, found)
+    return found ?? undefined
+  }
+
+  openFor(client: CallingClient): Promise<DiscoveredServer | undefined> | undefined {
+    if (this.server.sharing === 'per_agent' || !this.#instanceFor(client)) return undefined
+    return this.#started({ options: { client }, waits: true }).then((own) => own?.catalogue)
+  }
+
+  ownCatalogue(client: CallingClient): DiscoveredServer | undefined {
+    return this.#instanceOf(client)?.catalogue
+  }
+
+  notify(client: CallingClient, method: string, params: unknown): void {
+    const instance = this.#instanceOf(client)
+    if (instance) this.deps.instances.life(instance.id).client?.notify(method, params)
+  }
+
+  release(client: CallingClient): void {
+    const instance = this.#instanceOf(client)
+    if (instance) void this.deps.instances.end(instance)
+  }
+
+  /** The instance that a client has now. */
+  #instanceOf(client: CallingClient): Instance | undefined {
+    const all = this.deps.instances.of(this.id)
+    return all.size === 0 ? undefined : all.get(client.owner.id)
+  }
+
+  #using<R>(instance: Instance | undefined, request: (client: Client) => Promise<R>): Promise<R> {
+    const { instances } = this.deps
+    return instance ? instances.usingInstance(instance, request) : instances.using(this.id, request)
+  }
+
+  /** The instance that runs for this client alone. Undefined when the client shares the server with others. */
+  #instanceFor(client: CallingClient | undefined): Instance | undefined {
+    const { sharing } = this.server
+    if (!client || sharing === 'shared') return undefined
+    if (sharing === 'auto' && this.#isShared(client)) return undefined
+    if (NOT_STARTED.includes(this.status)) return undefined // and the shared process says why
+    const owner = sharing === 'per_agent' ? this.#agentOwner(client) : client.owner
+    return this.deps.instances.open(this.server, owner)
+  }
+
+  /** A session that has used the shared process stays with it, because the process may keep its state. */
+  #isShared({ shares }: CallingClient): boolean {
+    if (shares?.has(this.id)) return true
+    const { catalogues } = this.deps
+    const isIndependent =
+      catalogues.dependencyOf(this.id) === undefined || this.catalogue?.protocol_version === MODERN_VERSION
+    if (isIndependent && this.isAwake) shares?.add(this.id)
+    return isIndependent
+  }
+
+  /** All sessions of an agent together. None of them is the client alone, so the server gets Toolroom's capabilities. */
+  #agentOwner({ agentType }: CallingClient): InstanceOwner {
+    const notify: InstanceOwner['notify'] = (...note) => this.deps.onAgentNote(agentType, ...note)
+    return { id: `agent ${agentType}`, agentType, sessionId: null, notify }
+  }
+
+  /** Throws when the server is not running and is not started automatically. */
+  #lifeFor({ waits }: Pick<ToolCall, 'waits'>): ServerLife {
+    const life = this.deps.instances.life(this.id)
+    const { status } = life.state
+    const starts = status === 'idle' || status === 'starting' || (waits && RECOVERING.includes(status))
+    if (!life.client && status !== 'running' && (!starts || this.isStopped))
+      throw this.isStopped ? stopped(this.server) : notRunning(this.server, life)
+    return life
+  }
+
+  /** Resolves when the process that serves the client is running, with its instance. */
+  async #started(call: Waiting): Promise<Instance | undefined> {
+    const timeoutMs = startWaitMs(call, this.server.timeouts)
+    const life = this.#lifeFor(call)
+    const { client, signal } = call.options
+    const { instances } = this.deps
+    if (!this.#instanceFor(client)) {
+      if (!life.client && (life.state.status !== 'running' || call.waits))
+        await this.#settled(instances.wake(this.id, timeoutMs), timeoutMs, signal)
+    }
+    const own = this.#instanceFor(client) // the start may have shown that the server depends on its client
+    if (own && !instances.life(own.id).client) {
+      await this.#settled(instances.start(own.id), timeoutMs, signal)
+      await own.owner.onStarted?.(this.id)
+    }
+    return own
+  }
+
+  async #settled(
+    start: ReturnType<Instances['start']>,
+    timeoutMs: number,
+    signal: Waiting['options']['signal'],
+  ): Promise<void> {
+    const { server } = this
+    const outcome = await within(start, timeoutMs, signal)
+    if (outcome === 'late') {
+      throw new AppError('start_timeout', `'${server.name}' did not start within ${timeoutMs / 1000} s`)
+    }
+    if (!outcome.ok) throw startError(server, outcome.error, this.deps.instances.life(this.id))
+  }
+}
