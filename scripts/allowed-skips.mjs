@@ -65,10 +65,10 @@ const ALLOWED = [
     inCi: true,
   },
   {
-    file: /^test\/cli\/walls\.test\.ts$/,
-    name: /^(?:where the system refuses a sandbox|a door in the walls)/,
+    file: /^test\/cli\/isolation\.test\.ts$/,
+    name: /^(?:where the system refuses a sandbox|a granted path)/,
     systems: ['win32'],
-    why: 'Windows has no sandbox, and its paths cannot be doors',
+    why: 'Windows has no sandbox, and its paths cannot be granted',
     inCi: true,
   },
   {
@@ -233,7 +233,11 @@ const ALLOWED = [
   },
   { file: /^test\/e2e\/fresh-clone\.test\.ts$/, why: 'this is not a git checkout', inCi: true },
   { file: /^test\/(?:e2e\/swagger-ui|web\/[\w-]+)\.test\.ts$/, why: 'no Chromium was found' },
-  { file: /^src\/observe\/metrics\/query\/prometheus\.test\.ts$/, name: /promtool/, why: 'no promtool was found' },
+  {
+    file: /^src\/observe\/metrics\/query\/prometheus\.test\.ts$/,
+    name: /promtool/,
+    why: 'no promtool was found',
+  },
   {
     file: /^test\/goals\/(?:disk-full|packages-disk-full|agent-files-disk)\.test\.ts$/,
     why: 'only root may mount a small disk',
@@ -245,25 +249,25 @@ const ALLOWED = [
     why: 'tmux was not found',
   },
   {
-    file: /^src\/supervisor\/places\/(?:container\/spec-of|sandbox\/walls)\.test\.ts$/,
+    file: /^src\/supervisor\/places\/(?:container\/spec-of|sandbox\/mounts)\.test\.ts$/,
     systems: ['win32'],
     why: 'Toolroom has neither containers nor a sandbox on Windows: they are reached by a unix socket, or are part of Linux and macOS',
     inCi: true,
   },
   {
-    file: /^(?:src\/(?:supervisor\/places|servers\/stdio\/actions\/try-walls)|test\/cli\/(?:walls|lost-files)\.test)/,
+    file: /^(?:src\/(?:supervisor\/places|servers\/stdio\/actions\/try-isolation)|test\/cli\/(?:confinement|lost-files)\.test)/,
     name: /^with (?:bubblewrap|sandbox)/,
     systems: ['darwin', 'win32'],
     why: 'bubblewrap is a program of Linux',
     inCi: true,
   },
   {
-    file: /^(?:src\/supervisor\/places\/|src\/servers\/stdio\/actions\/try-walls|test\/(?:e2e\/(?:places|isolation)|web\/walls|cli\/(?:walls|lost-files))\.test)/,
+    file: /^(?:src\/supervisor\/places\/|src\/servers\/stdio\/actions\/try-isolation|test\/(?:e2e\/(?:places|isolation)|web\/isolation|cli\/(?:confinement|lost-files))\.test)/,
     name: /^with (?:bubblewrap|sandbox)/,
     why: 'bubblewrap was not found, or the kernel refuses user namespaces',
   },
   {
-    file: /^(?:src\/supervisor\/places\/|test\/(?:e2e\/(?:places|isolation)|cli\/walls)\.test)/,
+    file: /^(?:src\/supervisor\/places\/|test\/(?:e2e\/(?:places|isolation)|cli\/isolation)\.test)/,
     name: /^with (?:docker|podman)/,
     why: 'this container engine was not found, or it cannot run here: it needs root, mounts and cgroups',
     inCi: true,

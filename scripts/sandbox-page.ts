@@ -1,4 +1,4 @@
-/** The result of running a server from its installed package behind the walls that trials found. */
+/** The result of running a server from its installed package in isolation that trials found. */
 export interface Checked {
   readonly server: string
   readonly package: string
@@ -10,8 +10,8 @@ export interface Checked {
   readonly network: string
   readonly calls: readonly {
     readonly tool: string
-    readonly behind_walls: string
-    readonly without_walls: string
+    readonly isolated: string
+    readonly not_isolated: string
   }[]
   readonly refused: readonly { readonly path: string | null; readonly evidence: string }[]
   readonly lost_files: readonly string[]
@@ -20,19 +20,19 @@ export interface Checked {
 
 const INTRODUCTION = `# Servers in the sandbox
 
-What popular servers need behind [walls](running.md#isolation). This page is generated from \`docs/sandbox-checked.json\`,
+What popular servers need in a [sandbox](running.md#isolation). This page is generated from \`docs/sandbox-checked.json\`,
 which \`npm run verify:sandbox\` writes on Linux with bubblewrap and Chromium:
 
 1. Each package is [installed](packages.md) without install scripts, and a server is added from it.
-2. A [trial](running.md#isolation) runs it with \`isolation: sandbox\` and closed walls, and makes the calls below.
-3. As long as the trial suggests wider walls, they are tried, too.
+2. A [trial](running.md#isolation) runs it with \`isolation: sandbox\` and no grants, and makes the calls below.
+3. As long as the trial suggests a wider isolation, they are tried, too.
    A trial also lists the files that the server wrote into its empty home: they are in memory only, and there is no error.
-4. The walls are stored, the server is started behind them, and its tools are compared with those that it has without walls.
+4. The grants are stored, the server is started with them, and its tools are compared with those that it has without isolation.
    So is the outcome of each call.
 
 \`~/projects/<server>\` is the folder that the server was told to work in. A call that ends with *no internet* went as far as
 it could on a computer that reaches no other: the sandbox refused the network first, and with \`network: full\` the call ended
-like one without walls. A server may need more for tools that were not called.
+like one without isolation. A server may need more for tools that were not called.
 `
 
 /** The text of docs/sandboxed-servers.md. */
@@ -54,7 +54,7 @@ function needs(checked: readonly Checked[]): string {
     each.write.map(code).join(', ') || '–',
     each.read.map(code).join(', ') || '–',
     code(each.network),
-    each.calls.map(({ tool, behind_walls }) => `${code(tool)}: ${behind_walls}`).join('<br>'),
+    each.calls.map(({ tool, isolated }) => `${code(tool)}: ${isolated}`).join('<br>'),
   ])
   return section('What each of them needed', '', head, rows)
 }

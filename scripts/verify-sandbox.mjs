@@ -1,4 +1,4 @@
-// npm run verify:sandbox: finds out what popular servers need behind walls, and runs them behind these walls.
+// npm run verify:sandbox: finds out what popular servers need in isolation, and runs them with this isolation.
 // Not part of `npm run check`, because it installs third-party programs, about a gigabyte. They are deleted afterwards.
 //   npm run verify:sandbox -- memory playwright@0.0.83     only these, in these versions
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'

@@ -14,7 +14,7 @@ export function table(rows) {
           row.write.join(' ') || '-',
           row.read.join(' ') || '-',
           row.network,
-          row.calls.map(({ tool, behind_walls }) => `${tool}: ${behind_walls}`).join(', '),
+          row.calls.map(({ tool, isolated }) => `${tool}: ${isolated}`).join(', '),
         ],
   )
   return alignedTable([HEAD, ...lines])

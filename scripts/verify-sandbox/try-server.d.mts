@@ -9,7 +9,7 @@ export function tryServer(
   readonly write: readonly string[]
   readonly read: readonly string[]
   readonly network: string
-  readonly calls: readonly { readonly tool: string; readonly behind_walls: string }[]
+  readonly calls: readonly { readonly tool: string; readonly isolated: string }[]
   readonly refused: readonly { readonly kind: string; readonly path: string | null }[]
   readonly failures: readonly string[]
 }>

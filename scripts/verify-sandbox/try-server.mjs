@@ -1,4 +1,4 @@
-// Finds the walls that one server needs with trials, keeps them, and runs it behind them.
+// Finds the isolation that one server needs with trials, keeps them, and runs it behind them.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -25,34 +25,34 @@ export async function tryServer(request, home, server, context = {}) {
   }
   const { id } = await request('POST', 'servers', definition)
   const shown = (text) => text.replaceAll(home, '~')
-  const trial = async (walls) => {
-    furnish(folder, server.files)
-    return request('POST', `servers/${id}/trial`, { ...walls, calls })
+  const trial = async (confinement) => {
+    addServers(folder, server.files)
+    return request('POST', `servers/${id}/trial`, { ...confinement, calls })
   }
   try {
     const free = await trial({ isolation: 'none' })
-    const { walls, refused, last } = await widenUntilOpen(trial)
+    const { confinement, refused, last } = await widenUntilOpen(trial)
     const lost = last.lost_files.filter((file) => file.startsWith(`${shown(folder)}/`))
-    const { write, read, network } = walls
+    const { write, read, network } = confinement
     const isolation_options = { write, read, network }
     await request('PATCH', `servers/${id}`, { isolation: 'sandbox', isolation_options })
-    furnish(folder, server.files)
+    addServers(folder, server.files)
     const { status, place } = await request('POST', `servers/${id}/start`)
     const { items } = await request('GET', `servers/${id}/tools`)
     const stopped = await request('POST', `servers/${id}/stop`)
     const failures = [
-      ...(free.ok ? [] : [`it does not start without walls: ${shown(free.error.message)}`]),
-      ...(last.ok ? [] : [`it does not start behind walls: ${shown(last.error.message)}`]),
+      ...(free.ok ? [] : [`it does not start without isolation: ${shown(free.error.message)}`]),
+      ...(last.ok ? [] : [`it does not start in isolation: ${shown(last.error.message)}`]),
       ...last.refused.map(({ evidence }) => `still refused: ${shown(evidence)}`),
       ...(place === 'sandbox' && status === 'running' ? [] : [`it is ${status} (${place}) after its start`]),
-      ...(namesOf(items) === namesOf(free.tools) ? [] : ['its tools differ from those without walls']),
+      ...(namesOf(items) === namesOf(free.tools) ? [] : ['its tools differ from those without isolation']),
       ...lost.map((file) => `${file} is lost at the end`),
       ...(stopped.status === 'stopped' ? [] : [`it is ${stopped.status} after its stop`]),
     ]
     const outcomes = calls.map(({ tool }, at) => outcomeOf(tool, last.calls[at], free.calls[at], shown))
-    for (const { tool, behind_walls, without_walls } of outcomes)
-      if (behind_walls !== without_walls)
-        failures.push(`${tool}: ${behind_walls}, but ${without_walls} without walls`)
+    for (const { tool, isolated, not_isolated } of outcomes)
+      if (isolated !== not_isolated)
+        failures.push(`${tool}: ${isolated}, but ${not_isolated} without isolation`)
     return {
       tools: items.length,
       ...isolation_options,
@@ -70,24 +70,24 @@ export async function tryServer(request, home, server, context = {}) {
   }
 }
 
-/** Begins with closed walls and follows the suggestions, until a trial suggests nothing new. */
+/** Begins with no grants and follows the suggestions, until a trial suggests nothing new. */
 async function widenUntilOpen(trial) {
-  let walls = { write: [], read: [], network: 'none' }
+  let confinement = { write: [], read: [], network: 'none' }
   const refused = []
   for (let count = 1; ; count += 1) {
-    const last = await trial({ isolation: 'sandbox', isolation_options: walls })
+    const last = await trial({ isolation: 'sandbox', isolation_options: confinement })
     refused.push(...last.refused)
     const { write, read, network } = last.suggested_options
     const wider = { write, read, network }
-    if (JSON.stringify(wider) === JSON.stringify(walls) || count === MAX_TRIALS)
-      return { walls, refused, last }
-    walls = wider
+    if (JSON.stringify(wider) === JSON.stringify(confinement) || count === MAX_TRIALS)
+      return { confinement, refused, last }
+    confinement = wider
   }
 }
 
 function outcomeOf(tool, behind, without, shown) {
   const text = behind && resultOf(behind) !== 'ok' ? { text: shown(behind.text).slice(0, MAX_TEXT) } : {}
-  return { tool, behind_walls: resultOf(behind), without_walls: resultOf(without), ...text }
+  return { tool, isolated: resultOf(behind), not_isolated: resultOf(without), ...text }
 }
 
 /** Some servers return an error of the network as a result. */
@@ -106,7 +106,7 @@ const namesOf = (tools) =>
     .join('\n')
 
 /** The same files before each trial. */
-function furnish(folder, files = {}) {
+function addServers(folder, files = {}) {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   for (const [name, text] of Object.entries(files)) {

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { done, put } from '../../test/support/agents.ts'
 import { ownFolder } from '../../test/support/folder.ts'
-import { AUTHORISED, type House, openHouse } from '../../test/support/house.ts'
-import { definition, get, post, register, until } from '../../test/support/running.ts'
+import { definition, get, post, register, until } from '../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../test/support/test-service.ts'
 import type { AgentSummary } from './agents.schema.ts'
 
-async function grid(house: House, include: string, headers = {}) {
-  const reply = await house.inject({ url: `/api/agents?include=${include}`, headers })
+async function grid(service: TestService, include: string, headers = {}) {
+  const reply = await service.inject({ url: `/api/agents?include=${include}`, headers })
   expect(reply.statusCode, reply.body).toBe(200)
   const { items } = reply.json<{ items: AgentSummary[] }>()
   return (type: string) => items.find(({ agent_type }) => agent_type === type)
@@ -20,33 +20,38 @@ test('the grid of agents and servers is one public read: entries, visible tools,
   const entry = { command, args: [...args, '--label', 'canary-argument'], env: { KEY: 'canary-env' } }
   put(home, '.cursor/mcp.json', JSON.stringify({ mcpServers: { mine: entry } }))
   put(home, '.codex/config.toml', '')
-  const house = await openHouse({ home })
-  await register(house, 'echo', ['--label', 'canary-argument'])
-  await register(house, 'noisy')
-  for (const id of ['echo', 'noisy']) await post(house, `/api/servers/${id}/start`)
+  const service = await openTestService({ home })
+  await register(service, 'echo', ['--label', 'canary-argument'])
+  await register(service, 'noisy')
+  for (const id of ['echo', 'noisy']) await post(service, `/api/servers/${id}/start`)
 
-  const before = await grid(house, 'servers,tools')
+  const before = await grid(service, 'servers,tools')
   expect(before('cursor')).toMatchObject({
     servers: [{ name: 'mine', linked_server_id: 'echo', env: { KEY: '***' }, line: 1 }],
     connected_via: 'direct',
     last_seen_at: null,
   })
   expect(JSON.stringify(before('cursor'))).not.toContain('canary')
-  const owner = await grid(house, 'servers', AUTHORISED)
+  const owner = await grid(service, 'servers', AUTHORISED)
   expect(JSON.stringify(owner('cursor'))).toContain('canary-argument')
   expect(owner('cursor')).not.toHaveProperty('visible')
-  expect((await grid(house, 'tools'))('cursor')).not.toHaveProperty('servers')
+  expect((await grid(service, 'tools'))('cursor')).not.toHaveProperty('servers')
 
   const choice = { servers: ['echo'], tools: { echo: ['pid'] } }
-  await house.inject({ method: 'PUT', url: '/api/agents/codex/tools', headers: AUTHORISED, payload: choice })
-  await done(house, 'POST', '/codex/connect')
-  const { key } = (await post(house, '/api/keys', { agent_type: 'codex' })).json()
+  await service.inject({
+    method: 'PUT',
+    url: '/api/agents/codex/tools',
+    headers: AUTHORISED,
+    payload: choice,
+  })
+  await done(service, 'POST', '/codex/connect')
+  const { key } = (await post(service, '/api/keys', { agent_type: 'codex' })).json()
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const params = { protocolVersion: '2025-06-18' }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params })
-  expect((await fetch(`${house.address}/mcp`, { method: 'POST', headers, body })).status).toBe(200)
-  const after = await grid(house, 'servers,tools')
-  const { visible, by_server } = await done<never>(house, 'GET', '/codex/tools')
+  expect((await fetch(`${service.address}/mcp`, { method: 'POST', headers, body })).status).toBe(200)
+  const after = await grid(service, 'servers,tools')
+  const { visible, by_server } = await done<never>(service, 'GET', '/codex/tools')
   expect(after('codex')).toMatchObject({
     connected_via: 'gateway',
     last_seen_at: expect.stringMatching(/^\d{4}-/),
@@ -54,15 +59,15 @@ test('the grid of agents and servers is one public read: entries, visible tools,
     servers: [{ name: 'toolroom' }],
   })
   expect(after('zed')).toMatchObject({ connected_via: null, servers: [] })
-  expect((await house.inject('/api/agents?include=secrets')).statusCode).toBe(422)
-  expect((await house.inject('/api/agents')).json().items[0]).not.toHaveProperty('visible')
+  expect((await service.inject('/api/agents?include=secrets')).statusCode).toBe(422)
+  expect((await service.inject('/api/agents')).json().items[0]).not.toHaveProperty('visible')
 })
 
 test('a file that another program changes is shown as it is at once, and later without being read again', async () => {
   const home = ownFolder()
   put(home, '.cursor/mcp.json', '{"mcpServers": {"a": {"command": "a"}}}')
-  const house = await openHouse({ home })
-  const names = async () => (await grid(house, 'servers'))('cursor')?.servers?.map(({ name }) => name)
+  const service = await openTestService({ home })
+  const names = async () => (await grid(service, 'servers'))('cursor')?.servers?.map(({ name }) => name)
   expect(await names()).toEqual(['a'])
   put(home, '.cursor/mcp.json', '{"mcpServers": {"b": {"command": "b"}}}')
   expect(await names()).toEqual(['b'])
@@ -78,26 +83,26 @@ test('a server names the agents that use it: by their own entries, by ours, and 
   put(home, '.cursor/mcp.json', JSON.stringify({ mcpServers: { mine: { command, args } } }))
   put(home, '.codex/config.toml', '')
   put(home, '.gemini/settings.json', '{}')
-  const house = await openHouse({ home })
-  await register(house, 'echo')
-  await register(house, 'noisy')
-  await until(house, 'echo', ({ used_by_agents }) => used_by_agents.join() === 'cursor')
-  expect((await get(house, 'noisy')).used_by_agents).toEqual([])
-  await done(house, 'PUT', '/gemini-cli/servers', { server_ids: ['noisy'] })
-  await done(house, 'POST', '/codex/connect')
-  expect((await get(house, 'echo')).used_by_agents).toEqual(['codex', 'cursor'])
-  expect((await get(house, 'noisy')).used_by_agents).toEqual(['codex', 'gemini-cli'])
-  await house.inject({
+  const service = await openTestService({ home })
+  await register(service, 'echo')
+  await register(service, 'noisy')
+  await until(service, 'echo', ({ used_by_agents }) => used_by_agents.join() === 'cursor')
+  expect((await get(service, 'noisy')).used_by_agents).toEqual([])
+  await done(service, 'PUT', '/gemini-cli/servers', { server_ids: ['noisy'] })
+  await done(service, 'POST', '/codex/connect')
+  expect((await get(service, 'echo')).used_by_agents).toEqual(['codex', 'cursor'])
+  expect((await get(service, 'noisy')).used_by_agents).toEqual(['codex', 'gemini-cli'])
+  await service.inject({
     method: 'PUT',
     url: '/api/agents/codex/tools',
     headers: AUTHORISED,
     payload: { servers: ['noisy'] },
   })
-  expect((await get(house, 'echo')).used_by_agents).toEqual(['cursor'])
-  await done(house, 'POST', '/codex/disconnect')
-  expect((await get(house, 'noisy')).used_by_agents).toEqual(['gemini-cli'])
+  expect((await get(service, 'echo')).used_by_agents).toEqual(['cursor'])
+  await done(service, 'POST', '/codex/disconnect')
+  expect((await get(service, 'noisy')).used_by_agents).toEqual(['gemini-cli'])
   put(home, '.cursor/mcp.json', '{"mcpServers": {}}')
-  await until(house, 'echo', ({ used_by_agents }) => used_by_agents.length === 0)
+  await until(service, 'echo', ({ used_by_agents }) => used_by_agents.length === 0)
 })
 
 test('an entry says where it differs from the registered server: of the same definition, or of the same name', async () => {
@@ -109,11 +114,11 @@ test('an entry says where it differs from the registered server: of the same def
     noisy: { command: 'other' },
   }
   put(home, '.cursor/mcp.json', JSON.stringify({ mcpServers: entries }))
-  const house = await openHouse({ home })
-  await register(house, 'echo')
-  await register(house, 'noisy')
+  const service = await openTestService({ home })
+  await register(service, 'echo')
+  await register(service, 'noisy')
   const differs = async () =>
-    (await grid(house, 'servers'))('cursor')?.servers?.map(({ name, differs }) => [name, differs])
+    (await grid(service, 'servers'))('cursor')?.servers?.map(({ name, differs }) => [name, differs])
   const { length } = definition('noisy').args
   const words = Array.from({ length }, (_, index) => `argument ${index + 1}`)
   expect(await differs()).toEqual([
@@ -124,7 +129,7 @@ test('an entry says where it differs from the registered server: of the same def
 
   const taken = { agents: ['cursor'], names: ['echo', 'noisy'], update: true }
   const outcomes = async (payload: object) =>
-    (await post(house, '/api/agents/import', payload))
+    (await post(service, '/api/agents/import', payload))
       .json<{ items: { name: string; outcome: string }[] }>()
       .items.map(({ name, outcome }) => [name, outcome])
   const updated = [
@@ -147,11 +152,11 @@ test('one change adds, enables and removes entries, with one diff and one backup
   const text =
     '{\n  "mcpServers": {\n    // kept\n    "old": { "command": "old" },\n    "mine": { "command": "mine" }\n  }\n}\n'
   const path = put(home, '.gemini/settings.json', text)
-  const house = await openHouse({ home })
-  await register(house, 'echo')
+  const service = await openTestService({ home })
+  await register(service, 'echo')
   const payload = { server_ids: ['echo'], enable: true, remove: ['old'] }
   const report = await done<{ added: string[]; removed: string[]; diff: string; backup_id: string }>(
-    house,
+    service,
     'PUT',
     '/gemini-cli/servers',
     payload,
@@ -163,10 +168,10 @@ test('one change adds, enables and removes entries, with one diff and one backup
   expect(after).toContain('// kept')
   expect(after).toContain('"mine": { "command": "mine" }')
   expect(after).not.toContain('"old"')
-  expect(await done<object>(house, 'GET', '/gemini-cli/history')).toMatchObject({ total: 1 })
-  await done(house, 'PUT', '/gemini-cli/servers', { remove: ['mine'] })
+  expect(await done<object>(service, 'GET', '/gemini-cli/history')).toMatchObject({ total: 1 })
+  await done(service, 'PUT', '/gemini-cli/servers', { remove: ['mine'] })
   expect(readFileSync(path, 'utf8')).not.toContain('mine')
-  const refused = await house.inject({
+  const refused = await service.inject({
     method: 'PUT',
     url: '/api/agents/gemini-cli/servers',
     headers: AUTHORISED,

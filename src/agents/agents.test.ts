@@ -19,7 +19,7 @@ import { agents, agentView, DESKTOP, done, GOOSE, put, textOf } from '../../test
 import { covers } from '../../test/support/covers.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { mayLink, PRIVATE_FILE } from '../../test/support/home-env.ts'
-import { type House, openHouse } from '../../test/support/house.ts'
+import { openTestService, type TestService } from '../../test/support/test-service.ts'
 import type { ImportReport, Scan } from '../import/read/agent-file/import.schema.ts'
 import type { AgentSummary, EffectiveEntry, FileView, HistoryItem } from './agents.schema.ts'
 
@@ -53,14 +53,14 @@ const NPX_OF_CLAUDE =
 async function houseWith(files: Record<string, string> = {}) {
   const home = ownFolder()
   for (const [path, text] of Object.entries(files)) put(home, path, text)
-  return { house: await openHouse({ home }), home }
+  return { service: await openTestService({ home }), home }
 }
 
 describe('reading', () => {
   test('agents are listed with their files, and one agent with its entries, secrets masked', async () => {
     covers('agents-list', 'agents-get', 'does-agents', 'public-agents')
-    const { house } = await houseWith({ '.claude.json': CLAUDE, '.codex/config.toml': CODEX })
-    const reply = await house.inject('/api/agents')
+    const { service } = await houseWith({ '.claude.json': CLAUDE, '.codex/config.toml': CODEX })
+    const reply = await service.inject('/api/agents')
     const { items } = reply.json()
     expect(items.length).toBeGreaterThanOrEqual(25)
     expect(items.find((item: { agent_type: string }) => item.agent_type === 'claude-code')).toMatchObject({
@@ -70,7 +70,7 @@ describe('reading', () => {
       managed_count: 0,
       drift: [],
     })
-    const claude = await agentView(house, 'claude-code')
+    const claude = await agentView(service, 'claude-code')
     expect(claude.servers).toEqual([
       {
         name: 'theirs',
@@ -89,39 +89,39 @@ describe('reading', () => {
         problem: null,
       },
     ])
-    const codex = await agentView(house, 'codex')
+    const codex = await agentView(service, 'codex')
     expect(JSON.stringify([items, claude, codex])).not.toContain('s3cret')
     expect(codex.servers[0]).toMatchObject({ name: 'theirs', command: 'uvx', env: { KEY: '***' }, line: 4 })
   })
 
   test('a missing file reads as an empty configuration, an alias finds its agent, and an unknown agent is 404', async () => {
-    const { house } = await houseWith()
-    const devin = await agentView(house, 'windsurf')
+    const { service } = await houseWith()
+    const devin = await agentView(service, 'windsurf')
     expect(devin).toMatchObject({ agent_type: 'devin-desktop', servers: [], revision: null })
     expect(devin.scopes[0]).toMatchObject({ exists: false, parse_error: null })
-    const unknown = await agents(house, 'GET', '/unknown')
+    const unknown = await agents(service, 'GET', '/unknown')
     expect(unknown).toMatchObject({ status: 404, body: { code: 'not_found' } })
   })
 
   test('an invalid file is reported with line and column, and reading a project requires the token', async () => {
-    const { house, home } = await houseWith({ '.cursor/mcp.json': '{\n  "mcpServers": { oops }\n}' })
-    const cursor = await agentView(house, 'cursor')
+    const { service, home } = await houseWith({ '.cursor/mcp.json': '{\n  "mcpServers": { oops }\n}' })
+    const cursor = await agentView(service, 'cursor')
     expect(cursor.scopes[0]).toMatchObject({ exists: true, parse_error: { line: 2, column: 19 } })
     const url = `/api/agents/cursor?project_path=${encodeURIComponent(home)}`
-    expect((await house.inject(url)).statusCode).toBe(401)
-    expect((await house.inject(url.replace('project_path', 'p%72oject_path'))).statusCode).toBe(401)
-    expect((await house.inject('/api/agents/cursor')).statusCode).toBe(200)
-    expect((await house.inject('/api/agents/cursor/effective')).statusCode).toBe(401)
+    expect((await service.inject(url)).statusCode).toBe(401)
+    expect((await service.inject(url.replace('project_path', 'p%72oject_path'))).statusCode).toBe(401)
+    expect((await service.inject('/api/agents/cursor')).statusCode).toBe(200)
+    expect((await service.inject('/api/agents/cursor/effective')).statusCode).toBe(401)
   })
 
   test('the lines of a file are shown masked and bounded, with the column of the fault, and only with the token', async () => {
-    const { house } = await houseWith({
+    const { service } = await houseWith({
       '.cursor/mcp.json': '{\n  "mcpServers": { "a": "s3cret" oops }\n}',
       '.claude.json': CLAUDE,
       '.codex/config.toml': `big = "${'x'.repeat(30_000)}"\n${'n = 1 # s3cret\n'.repeat(600)}`,
     })
-    const read = (type: string, query = '') => agents<FileView>(house, 'GET', `/${type}/file${query}`)
-    expect((await house.inject('/api/agents/cursor/file')).statusCode).toBe(401)
+    const read = (type: string, query = '') => agents<FileView>(service, 'GET', `/${type}/file${query}`)
+    expect((await service.inject('/api/agents/cursor/file')).statusCode).toBe(401)
     expect(await read('cursor')).toMatchObject({
       status: 200,
       body: {
@@ -153,14 +153,14 @@ describe('reading', () => {
   })
 
   test('the effective view shows which file and line of an entry takes precedence', async () => {
-    const { house, home } = await houseWith({
+    const { service, home } = await houseWith({
       '.claude.json': CLAUDE,
       'shop/.mcp.json':
         '{\n "mcpServers": {\n  "theirs": { "command": "node" },\n  "shop": { "command": "sh" }\n }\n}\n',
     })
     const project = join(home, 'shop')
     const { items } = await done<{ items: EffectiveEntry[] }>(
-      house,
+      service,
       'GET',
       `/claude-code/effective?project_path=${encodeURIComponent(project)}`,
     )
@@ -182,12 +182,12 @@ describe('reading', () => {
 describe('changing', () => {
   test('adding an entry changes nothing else in the file, and the diff masks every secret', async () => {
     covers('agents-update-servers')
-    const { house, home } = await houseWith({ '.claude.json': CLAUDE })
+    const { service, home } = await houseWith({ '.claude.json': CLAUDE })
     const { mode } = statSync(join(home, '.claude.json'))
-    const dry = await done(house, 'PUT', '/claude-code/servers', { servers: { notes }, dry_run: true })
+    const dry = await done(service, 'PUT', '/claude-code/servers', { servers: { notes }, dry_run: true })
     expect(dry).toMatchObject({ dry_run: true, changed: true, added: ['notes'], backup_id: null })
     expect(textOf(home, '.claude.json')).toBe(CLAUDE)
-    const report = await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
+    const report = await done(service, 'PUT', '/claude-code/servers', { servers: { notes } })
     expect(report).toMatchObject({
       changed: true,
       added: ['notes'],
@@ -206,30 +206,33 @@ describe('changing', () => {
   test('removing an added entry restores the exact bytes, also of an empty file', async () => {
     covers('agents-remove-servers')
     for (const before of [CLAUDE, '{}', '{ }\n', '']) {
-      const { house, home } = await houseWith({ '.claude.json': before })
-      await done(house, 'PUT', '/claude-code/servers', {
+      const { service, home } = await houseWith({ '.claude.json': before })
+      await done(service, 'PUT', '/claude-code/servers', {
         servers: { notes, other: { url: 'https://docs.example/mcp' } },
       })
-      await done(house, 'DELETE', '/claude-code/servers', { names: ['notes'] })
-      const report = await done(house, 'DELETE', '/claude-code/servers?name=other')
+      await done(service, 'DELETE', '/claude-code/servers', { names: ['notes'] })
+      const report = await done(service, 'DELETE', '/claude-code/servers?name=other')
       expect(report).toMatchObject({ changed: true, removed: ['other'] })
       expect(textOf(home, '.claude.json')).toBe(before)
     }
   })
 
   test('a removal without names removes only managed entries, and an empty list of names is refused', async () => {
-    const { house, home } = await houseWith({ '.claude.json': CLAUDE })
-    await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
-    expect((await agents(house, 'DELETE', '/claude-code/servers', { names: [] })).status).toBe(422)
-    expect(await done(house, 'DELETE', '/claude-code/servers')).toMatchObject({ removed: ['notes'] })
+    const { service, home } = await houseWith({ '.claude.json': CLAUDE })
+    await done(service, 'PUT', '/claude-code/servers', { servers: { notes } })
+    expect((await agents(service, 'DELETE', '/claude-code/servers', { names: [] })).status).toBe(422)
+    expect(await done(service, 'DELETE', '/claude-code/servers')).toMatchObject({ removed: ['notes'] })
     expect(textOf(home, '.claude.json')).toBe(CLAUDE)
-    expect(await done(house, 'DELETE', '/claude-code/servers')).toMatchObject({ changed: false, removed: [] })
+    expect(await done(service, 'DELETE', '/claude-code/servers')).toMatchObject({
+      changed: false,
+      removed: [],
+    })
   })
 
   test('an update keeps comments and unknown fields, and a masked value keeps the stored one', async () => {
-    const { house, home } = await houseWith({ '.codex/config.toml': CODEX })
+    const { service, home } = await houseWith({ '.codex/config.toml': CODEX })
     const entry = { command: 'uvx', args: ['theirs', '--fast'], env: { KEY: '***', LEVEL: 'debug' } }
-    const report = await done(house, 'PUT', '/codex/servers', { servers: { theirs: entry } })
+    const report = await done(service, 'PUT', '/codex/servers', { servers: { theirs: entry } })
     expect(report.updated).toEqual(['theirs'])
     const text = textOf(home, '.codex/config.toml')
     expect(text).toContain('command = "uvx" # why not')
@@ -237,40 +240,45 @@ describe('changing', () => {
     expect(text).toContain('"--fast"')
     expect(text).toContain('model = "gpt" # keep')
     const masked = { servers: { fresh: { command: 'x', env: { KEY: '***' } } } }
-    expect(await agents(house, 'PUT', '/codex/servers', masked)).toMatchObject({ status: 422 })
+    expect(await agents(service, 'PUT', '/codex/servers', masked)).toMatchObject({ status: 422 })
   })
 
   test('a registered server is written as a linked entry in every format', async () => {
-    const { house } = await houseWith({
+    const { service } = await houseWith({
       '.codex/config.toml': CODEX,
       [GOOSE]: 'a: 1\n',
       '.claude.json': CLAUDE,
     })
     const headers = { 'x-svc-token': '0123456789abcdef'.repeat(4) }
-    await house.inject({ method: 'POST', url: '/api/servers', headers, payload: { name: 'Notes', ...notes } })
+    await service.inject({
+      method: 'POST',
+      url: '/api/servers',
+      headers,
+      payload: { name: 'Notes', ...notes },
+    })
     for (const type of ['codex', 'claude-code', 'goose']) {
-      await done(house, 'PUT', `/${type}/servers`, { server_ids: ['notes'] })
-      const { servers } = await agentView(house, type)
+      await done(service, 'PUT', `/${type}/servers`, { server_ids: ['notes'] })
+      const { servers } = await agentView(service, type)
       expect(servers.find(({ name }) => name === 'notes')).toMatchObject({
         managed: true,
         linked_server_id: 'notes',
       })
     }
-    const server = (await house.inject('/api/servers/notes')).json()
+    const server = (await service.inject('/api/servers/notes')).json()
     expect(server.used_by_agents).toEqual(['claude-code', 'codex', 'goose'])
   })
 
   test('replace removes managed entries and leaves all others', async () => {
-    const { house } = await houseWith({ '.claude.json': CLAUDE })
-    await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
+    const { service } = await houseWith({ '.claude.json': CLAUDE })
+    await done(service, 'PUT', '/claude-code/servers', { servers: { notes } })
     const other = { command: 'other' }
     expect(
-      await done(house, 'PUT', '/claude-code/servers', { servers: { other }, mode: 'replace' }),
+      await done(service, 'PUT', '/claude-code/servers', { servers: { other }, mode: 'replace' }),
     ).toMatchObject({
       added: ['other'],
       removed: ['notes'],
     })
-    const { servers } = await agentView(house, 'claude-code')
+    const { servers } = await agentView(service, 'claude-code')
     expect(servers.map(({ name, managed }) => [name, managed])).toEqual([
       ['theirs', false],
       ['other', true],
@@ -278,20 +286,20 @@ describe('changing', () => {
   })
 
   test('an entry is disabled and enabled by a flag, by a list in another file, or by parking it', async () => {
-    const { house, home } = await houseWith({
+    const { service, home } = await houseWith({
       '.codex/config.toml': CODEX,
       '.copilot/mcp-config.json': '{}\n',
       '.cursor/mcp.json': '{}\n',
     })
     for (const type of ['codex', 'github-copilot-cli', 'cursor']) {
-      await done(house, 'PUT', `/${type}/servers`, { servers: { notes } })
-      await done(house, 'PUT', `/${type}/servers`, { servers: { notes: { ...notes, enabled: false } } })
-      const off = (await agentView(house, type)).servers.find(({ name }) => name === 'notes')
+      await done(service, 'PUT', `/${type}/servers`, { servers: { notes } })
+      await done(service, 'PUT', `/${type}/servers`, { servers: { notes: { ...notes, enabled: false } } })
+      const off = (await agentView(service, type)).servers.find(({ name }) => name === 'notes')
       expect(off, type).toMatchObject({ enabled: false, parked: type === 'cursor' })
-      await done(house, 'PUT', `/${type}/servers`, {
+      await done(service, 'PUT', `/${type}/servers`, {
         servers: { notes: { ...notes, env: { NOTES_TOKEN: '***' }, enabled: true } },
       })
-      const on = (await agentView(house, type)).servers.find(({ name }) => name === 'notes')
+      const on = (await agentView(service, type)).servers.find(({ name }) => name === 'notes')
       expect(on, type).toMatchObject({ parked: false })
       expect(on?.enabled, type).not.toBe(false)
     }
@@ -299,19 +307,19 @@ describe('changing', () => {
   })
 
   test('a transport that the agent does not support is refused with an explanation', async () => {
-    const { house } = await houseWith({ [DESKTOP]: '{}' })
+    const { service } = await houseWith({ [DESKTOP]: '{}' })
     const remote = { servers: { docs: { url: 'https://docs.example/mcp' } } }
-    const refused = await agents<{ detail: string }>(house, 'PUT', '/claude-desktop/servers', remote)
+    const refused = await agents<{ detail: string }>(service, 'PUT', '/claude-desktop/servers', remote)
     expect(refused).toMatchObject({ status: 422, body: { code: 'not_supported' } })
     expect(refused.body.detail).toMatch(/Claude Desktop/)
   })
 
   test('GET lists the HTTP servers of an agent and POST adds one', async () => {
     covers('agents-http-servers')
-    const { house } = await houseWith({ '.claude.json': CLAUDE })
+    const { service } = await houseWith({ '.claude.json': CLAUDE })
     const docs = { name: 'docs', url: 'https://docs.example/mcp?key=s3cret', headers: { 'X-Key': 's3cret' } }
-    await done(house, 'POST', '/claude-code/http-servers', docs)
-    const { items } = await done<{ items: object[] }>(house, 'GET', '/claude-code/http-servers')
+    await done(service, 'POST', '/claude-code/http-servers', docs)
+    const { items } = await done<{ items: object[] }>(service, 'GET', '/claude-code/http-servers')
     expect(items).toMatchObject([
       { name: 'docs', type: 'http', url: 'https://docs.example/mcp?key=***', headers: { 'X-Key': '***' } },
     ])
@@ -320,10 +328,10 @@ describe('changing', () => {
 
 describe('safety', () => {
   test('a stale revision changes nothing', async () => {
-    const { house, home } = await houseWith({ '.claude.json': CLAUDE })
-    const { revision } = await agentView(house, 'claude-code')
+    const { service, home } = await houseWith({ '.claude.json': CLAUDE })
+    const { revision } = await agentView(service, 'claude-code')
     put(home, '.claude.json', `${CLAUDE}\n`)
-    const stale = await agents(house, 'PUT', '/claude-code/servers', { servers: { notes }, revision })
+    const stale = await agents(service, 'PUT', '/claude-code/servers', { servers: { notes }, revision })
     expect(stale).toMatchObject({ status: 409, body: { code: 'config_changed' } })
     expect(textOf(home, '.claude.json')).toBe(`${CLAUDE}\n`)
   })
@@ -337,8 +345,8 @@ describe('safety', () => {
   ])(
     '%s of %s that cannot be edited is answered with 409, line and column, and stays unchanged',
     async (path, type, text, line) => {
-      const { house, home } = await houseWith({ [path]: text })
-      const refused = await agents<{ line: number; column: number }>(house, 'PUT', `/${type}/servers`, {
+      const { service, home } = await houseWith({ [path]: text })
+      const refused = await agents<{ line: number; column: number }>(service, 'PUT', `/${type}/servers`, {
         servers: { notes },
       })
       expect(refused).toMatchObject({ status: 409, body: { code: 'config_unparsable' } })
@@ -348,37 +356,37 @@ describe('safety', () => {
     },
   )
 
-  const attempt = async (house: House) => {
-    const { status, body } = await agents<{ code: string }>(house, 'PUT', '/claude-code/servers', {
+  const attempt = async (service: TestService) => {
+    const { status, body } = await agents<{ code: string }>(service, 'PUT', '/claude-code/servers', {
       servers: { notes },
     })
     return [status, body.code]
   }
 
   test.runIf(mayLink)('a file that is linked out of the home is refused', async () => {
-    const { house, home } = await houseWith()
+    const { service, home } = await houseWith()
     const outside = join(ownFolder(), 'elsewhere.json')
     writeFileSync(outside, '{}')
     symlinkSync(outside, join(home, '.claude.json'))
-    expect(await attempt(house)).toEqual([409, 'config_unsafe'])
+    expect(await attempt(service)).toEqual([409, 'config_unsafe'])
     expect(textOf(home, '.claude.json')).toBe('{}')
   })
 
   test('a file that is read-only, foreign, hard-linked or too large is refused', async () => {
-    const { house, home } = await houseWith({ '.claude.json': CLAUDE })
+    const { service, home } = await houseWith({ '.claude.json': CLAUDE })
     const file = join(home, '.claude.json')
     chmodSync(file, 0o444)
-    expect(await attempt(house)).toEqual([409, 'config_read_only'])
+    expect(await attempt(service)).toEqual([409, 'config_read_only'])
     chmodSync(file, 0o644)
     writeFileSync(file, `{"a": "${'x'.repeat(10 * 1024 * 1024)}"}`)
-    expect(await attempt(house)).toEqual([413, 'config_too_large'])
+    expect(await attempt(service)).toEqual([413, 'config_too_large'])
     writeFileSync(file, CLAUDE)
     linkSync(file, join(home, 'other-name.json'))
-    expect(await attempt(house)).toEqual([409, 'config_unsafe'])
+    expect(await attempt(service)).toEqual([409, 'config_unsafe'])
     unlinkSync(join(home, 'other-name.json'))
     if (process.getuid?.() === 0) {
       chownSync(file, 12_345, 12_345)
-      expect(await attempt(house)).toEqual([409, 'config_unsafe'])
+      expect(await attempt(service)).toEqual([409, 'config_unsafe'])
     }
     expect(textOf(home, '.claude.json')).toBe(CLAUDE)
   })
@@ -386,11 +394,11 @@ describe('safety', () => {
   test.runIf(mayLink)(
     'a symbolic link inside the home stays a link, and its target keeps its mode',
     async () => {
-      const { house, home } = await houseWith({ 'dotfiles/claude.json': CLAUDE })
+      const { service, home } = await houseWith({ 'dotfiles/claude.json': CLAUDE })
       chmodSync(join(home, 'dotfiles/claude.json'), 0o640)
       const { mode } = statSync(join(home, 'dotfiles/claude.json'))
       symlinkSync(join(home, 'dotfiles/claude.json'), join(home, '.claude.json'))
-      await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
+      await done(service, 'PUT', '/claude-code/servers', { servers: { notes } })
       expect(lstatSync(join(home, '.claude.json')).isSymbolicLink()).toBe(true)
       expect(textOf(home, 'dotfiles/claude.json')).toContain('notes-mcp')
       expect(statSync(join(home, 'dotfiles/claude.json')).mode).toBe(mode)
@@ -398,17 +406,17 @@ describe('safety', () => {
   )
 
   test('a folder for a missing agent is created only on request, and a new file is private to its owner', async () => {
-    const { house, home } = await houseWith()
-    const refused = await agents(house, 'PUT', '/cursor/servers', { servers: { notes } })
+    const { service, home } = await houseWith()
+    const refused = await agents(service, 'PUT', '/cursor/servers', { servers: { notes } })
     expect(refused).toMatchObject({ status: 409, body: { code: 'agent_not_installed' } })
-    await done(house, 'PUT', '/cursor/servers', { servers: { notes }, create: true })
+    await done(service, 'PUT', '/cursor/servers', { servers: { notes }, create: true })
     expect(statSync(join(home, '.cursor/mcp.json')).mode & 0o777).toBe(PRIVATE_FILE)
   })
 
   test('invalid names and scopes are refused', async () => {
-    const { house, home } = await houseWith({ '.claude.json': CLAUDE })
+    const { service, home } = await houseWith({ '.claude.json': CLAUDE })
     const status = async (payload: object) =>
-      (await agents(house, 'PUT', '/claude-code/servers', payload)).status
+      (await agents(service, 'PUT', '/claude-code/servers', payload)).status
     expect(await status({ servers: { ['__proto__x'.slice(0, 9)]: notes } })).toBe(422)
     expect(await status({ servers: { notes }, scope: 'galaxy' })).toBe(422)
     expect(await status({ servers: { notes }, scope: 'project' })).toBe(422)
@@ -431,43 +439,43 @@ describe('safety', () => {
 
 describe('changes at the same time', () => {
   test('of 20 entries that are added at the same time, all are in the file and all are managed', async () => {
-    const { house, home } = await houseWith({ '.claude.json': CLAUDE })
+    const { service, home } = await houseWith({ '.claude.json': CLAUDE })
     const names = Array.from({ length: 20 }, (_, n) => `n${n}`)
     const replies = await Promise.all(
-      names.map((name) => agents(house, 'PUT', '/claude-code/servers', { servers: { [name]: notes } })),
+      names.map((name) => agents(service, 'PUT', '/claude-code/servers', { servers: { [name]: notes } })),
     )
     expect(replies.map(({ status }) => status)).toEqual(names.map(() => 200))
-    const { servers } = await agentView(house, 'claude-code')
+    const { servers } = await agentView(service, 'claude-code')
     const managed = servers.filter((entry) => entry.managed).map(({ name }) => name)
     expect(managed.sort()).toEqual(names.sort())
-    expect((await done(house, 'DELETE', '/claude-code/servers')).removed.sort()).toEqual(names)
+    expect((await done(service, 'DELETE', '/claude-code/servers')).removed.sort()).toEqual(names)
     expect(textOf(home, '.claude.json')).toBe(CLAUDE)
   })
 
   test.runIf(mayLink)(
     'changes through a symbolic link and of the file it leads to wait for each other',
     async () => {
-      const { house, home } = await houseWith({ '.claude.json': CLAUDE, '.cursor/other.txt': '' })
+      const { service, home } = await houseWith({ '.claude.json': CLAUDE, '.cursor/other.txt': '' })
       symlinkSync(join(home, '.claude.json'), join(home, '.cursor/mcp.json'))
       const types = ['claude-code', 'cursor', 'claude-code', 'cursor', 'claude-code', 'cursor']
       const replies = await Promise.all(
-        types.map((type, n) => agents(house, 'PUT', `/${type}/servers`, { servers: { [`n${n}`]: notes } })),
+        types.map((type, n) => agents(service, 'PUT', `/${type}/servers`, { servers: { [`n${n}`]: notes } })),
       )
       expect(replies.map(({ status }) => status)).toEqual(types.map(() => 200))
-      const { items } = (await house.inject('/api/agents')).json<{ items: AgentSummary[] }>()
+      const { items } = (await service.inject('/api/agents')).json<{ items: AgentSummary[] }>()
       const managed = items.filter(({ agent_type }) => types.includes(agent_type))
       expect(managed.map(({ managed_count }) => managed_count)).toEqual([3, 3])
     },
   )
 
   test("a change that cannot be made in the agent's file leaves its second file unchanged", async () => {
-    const { house, home } = await houseWith({
+    const { service, home } = await houseWith({
       '.copilot/mcp-config.json': '{}\n',
       '.copilot/settings.json': '{ "a": 1 }\n',
     })
     const off = { ...notes, enabled: false }
     chmodSync(join(home, '.copilot/mcp-config.json'), 0o444)
-    const refused = await agents(house, 'PUT', '/github-copilot-cli/servers', { servers: { off } })
+    const refused = await agents(service, 'PUT', '/github-copilot-cli/servers', { servers: { off } })
     expect(refused).toMatchObject({ status: 409, body: { code: 'config_read_only' } })
     expect(textOf(home, '.copilot/settings.json')).toBe('{ "a": 1 }\n')
   })
@@ -488,13 +496,13 @@ describe('dry run', () => {
   test.each(Object.entries(SECOND))(
     'no request for a dry run writes any file of %s, not even %s',
     async (type, second) => {
-      const { house, home } = await houseWith()
+      const { service, home } = await houseWith()
       mkdirSync(join(home, 'shop'))
       const where = type === 'claude-code' ? { scope: 'project', project_path: join(home, 'shop') } : {}
       const managed = { servers: { managed: off }, create: true, ...where }
-      await done(house, 'PUT', `/${type}/servers`, managed)
+      await done(service, 'PUT', `/${type}/servers`, managed)
       expect(textOf(home, second).length).toBeGreaterThan(0)
-      await done(house, 'POST', `/${type}/connect`, where)
+      await done(service, 'POST', `/${type}/connect`, where)
       await sleep(400) // until the service has looked for changes of its own
       const before = snapshot(home)
       const dry = { dry_run: true, ...where }
@@ -510,11 +518,11 @@ describe('dry run', () => {
         ['POST', 'undo', dry],
       ] as const
       for (const [method, path, body] of requests) {
-        const report = await done(house, method, `/${type}/${path}`, body)
+        const report = await done(service, method, `/${type}/${path}`, body)
         expect(report, path).toMatchObject({ dry_run: true, changed: true, backup_id: null })
         expect(snapshot(home), `${method} ${path}`).toEqual(before)
       }
-      const { removed } = await done(house, 'DELETE', `/${type}/servers`, where)
+      const { removed } = await done(service, 'DELETE', `/${type}/servers`, where)
       expect(removed.sort()).toEqual(['managed', 'toolroom'])
     },
   )
@@ -522,11 +530,11 @@ describe('dry run', () => {
   test.each(['github-copilot-cli', 'gemini-cli', 'rovo-dev', 'claude-code'] as const)(
     'the dry run shows the difference of the second file of %s',
     async (type) => {
-      const { house, home } = await houseWith()
+      const { service, home } = await houseWith()
       mkdirSync(join(home, 'shop'))
       const where = type === 'claude-code' ? { scope: 'project', project_path: join(home, 'shop') } : {}
       const input = { servers: { off }, create: true, dry_run: true, ...where }
-      const { diff } = await done(house, 'PUT', `/${type}/servers`, input)
+      const { diff } = await done(service, 'PUT', `/${type}/servers`, input)
       expect(diff).toContain(normalize(SECOND[type]))
       expect(filesBelow(home)).toEqual([])
     },
@@ -535,40 +543,40 @@ describe('dry run', () => {
 
 describe('undo', () => {
   test('undo restores the exact bytes, a second undo goes back further, and the history shows both', async () => {
-    const { house, home } = await houseWith({ '.claude.json': CLAUDE })
-    await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
+    const { service, home } = await houseWith({ '.claude.json': CLAUDE })
+    await done(service, 'PUT', '/claude-code/servers', { servers: { notes } })
     const between = textOf(home, '.claude.json')
-    await done(house, 'PUT', '/claude-code/servers', { servers: { other: { command: 'other' } } })
-    const undone = await done(house, 'POST', '/claude-code/undo', {})
+    await done(service, 'PUT', '/claude-code/servers', { servers: { other: { command: 'other' } } })
+    const undone = await done(service, 'POST', '/claude-code/undo', {})
     expect(undone).toMatchObject({ changed: true, removed: ['other'] })
     expect(textOf(home, '.claude.json')).toBe(between)
-    await done(house, 'POST', '/claude-code/undo', {})
+    await done(service, 'POST', '/claude-code/undo', {})
     expect(textOf(home, '.claude.json')).toBe(CLAUDE)
-    expect(await agents(house, 'POST', '/claude-code/undo', {})).toMatchObject({
+    expect(await agents(service, 'POST', '/claude-code/undo', {})).toMatchObject({
       status: 409,
       body: { code: 'nothing_to_undo' },
     })
-    const { items } = await done<{ items: HistoryItem[] }>(house, 'GET', '/claude-code/history')
+    const { items } = await done<{ items: HistoryItem[] }>(service, 'GET', '/claude-code/history')
     expect(items.map(({ action, names }) => [action, names])).toEqual([
       ['undo', ['notes']],
       ['undo', ['other']],
       ['set', ['other']],
       ['set', ['notes']],
     ])
-    await done(house, 'POST', '/claude-code/undo', { backup_id: items[0]?.id })
+    await done(service, 'POST', '/claude-code/undo', { backup_id: items[0]?.id })
     expect(textOf(home, '.claude.json')).toBe(between)
   })
 
   test('undo removes a file that Toolroom created, and overwrites a foreign change only on request', async () => {
-    const { house, home } = await houseWith({ '.cursor/other.txt': '' })
-    await done(house, 'PUT', '/cursor/servers', { servers: { notes } })
+    const { service, home } = await houseWith({ '.cursor/other.txt': '' })
+    await done(service, 'PUT', '/cursor/servers', { servers: { notes } })
     put(home, '.cursor/mcp.json', '{ "mcpServers": {} }')
-    expect(await agents(house, 'POST', '/cursor/undo', {})).toMatchObject({
+    expect(await agents(service, 'POST', '/cursor/undo', {})).toMatchObject({
       status: 409,
       body: { code: 'config_changed' },
     })
-    const { items } = await done<{ items: HistoryItem[] }>(house, 'GET', '/cursor/history')
-    await done(house, 'POST', '/cursor/undo', { backup_id: items[0]?.id })
+    const { items } = await done<{ items: HistoryItem[] }>(service, 'GET', '/cursor/history')
+    await done(service, 'POST', '/cursor/undo', { backup_id: items[0]?.id })
     expect(() => textOf(home, '.cursor/mcp.json')).toThrow('ENOENT')
   })
 })
@@ -577,25 +585,25 @@ describe('clean removal', () => {
   test.each(['gemini-cli', 'github-copilot-cli', 'claude-code', 'codex', 'goose'])(
     'removing all managed entries of %s restores its files exactly, switches included',
     async (type) => {
-      const { house, home } = await houseWith()
+      const { service, home } = await houseWith()
       const off = { ...notes, enabled: false }
-      await done(house, 'PUT', `/${type}/servers`, { servers: { notes, off }, create: true })
+      await done(service, 'PUT', `/${type}/servers`, { servers: { notes, off }, create: true })
       expect(filesBelow(home).length).toBeGreaterThan(0)
-      await done(house, 'DELETE', `/${type}/servers`)
+      await done(service, 'DELETE', `/${type}/servers`)
       expect(filesBelow(home)).toEqual([])
     },
   )
 
   test('undo also restores the file that lists disabled servers', async () => {
-    const { house, home } = await houseWith({
+    const { service, home } = await houseWith({
       '.copilot/mcp-config.json': '{}\n',
       '.copilot/settings.json': '{ "a": 1 }\n',
     })
     const off = { ...notes, enabled: false }
-    const report = await done(house, 'PUT', '/github-copilot-cli/servers', { servers: { off } })
+    const report = await done(service, 'PUT', '/github-copilot-cli/servers', { servers: { off } })
     expect(report.diff).toContain('settings.json')
     expect(textOf(home, '.copilot/settings.json')).toContain('"off"')
-    await done(house, 'POST', '/github-copilot-cli/undo', {})
+    await done(service, 'POST', '/github-copilot-cli/undo', {})
     expect(textOf(home, '.copilot/mcp-config.json')).toBe('{}\n')
     expect(textOf(home, '.copilot/settings.json')).toBe('{ "a": 1 }\n')
   })
@@ -603,11 +611,11 @@ describe('clean removal', () => {
 
 describe('drift', () => {
   test('a foreign change of a managed entry is published and listed as drift, and not repaired', async () => {
-    const { house, home } = await houseWith({ '.cursor/mcp.json': '{}' })
-    await done(house, 'PUT', '/cursor/servers', { servers: { notes, other: { command: 'other' } } })
+    const { service, home } = await houseWith({ '.cursor/mcp.json': '{}' })
+    await done(service, 'PUT', '/cursor/servers', { servers: { notes, other: { command: 'other' } } })
     await sleep(250)
     const heard: unknown[] = []
-    const socket = new WebSocket(`${house.address.replace('http', 'ws')}/api/ws/metrics`)
+    const socket = new WebSocket(`${service.address.replace('http', 'ws')}/api/ws/metrics`)
     onTestFinished(() => socket.terminate())
     socket.on('message', (data) => {
       const { type, data: told } = JSON.parse(String(data))
@@ -628,7 +636,7 @@ describe('drift', () => {
           ],
         },
       ])
-    expect((await agentView(house, 'cursor')).drift).toHaveLength(2)
+    expect((await agentView(service, 'cursor')).drift).toHaveLength(2)
     expect(textOf(home, '.cursor/mcp.json')).toBe(theirs)
     expect(JSON.stringify(heard)).not.toContain('evil')
   })
@@ -637,7 +645,7 @@ describe('drift', () => {
 describe('import', () => {
   test('the scan counts agents, entries and different servers, and the import registers equal entries once', async () => {
     const shared = { command: 'npx', args: ['-y', 'shared-mcp'] }
-    const { house, home } = await houseWith({
+    const { service, home } = await houseWith({
       '.claude.json': JSON.stringify({
         mcpServers: {
           shared: { type: 'stdio', ...shared },
@@ -652,11 +660,11 @@ describe('import', () => {
         },
       }),
     })
-    const scan = await done<Scan>(house, 'GET', '/scan')
+    const scan = await done<Scan>(service, 'GET', '/scan')
     expect(scan).toMatchObject({ agents_found: 2, entries: 5, different_servers: 3, not_registered: 3 })
-    const dry = await done<ImportReport>(house, 'POST', '/import', { dry_run: true })
-    expect((await house.inject('/api/servers')).json().total).toBe(0)
-    const report = await done<ImportReport>(house, 'POST', '/import', {})
+    const dry = await done<ImportReport>(service, 'POST', '/import', { dry_run: true })
+    expect((await service.inject('/api/servers')).json().total).toBe(0)
+    const report = await done<ImportReport>(service, 'POST', '/import', {})
     expect(report.items.map(({ name, outcome }) => [name, outcome])).toEqual(
       dry.items.map(({ name, outcome }) => [name, outcome]),
     )
@@ -667,16 +675,16 @@ describe('import', () => {
       ['broken', 'refused', 1],
     ])
     expect(report.items[2]?.notes[0]).toContain('${')
-    const again = await done<ImportReport>(house, 'POST', '/import', {})
+    const again = await done<ImportReport>(service, 'POST', '/import', {})
     expect(again.items.map(({ outcome }) => outcome)).toEqual([
       'registered',
       'registered',
       'registered',
       'refused',
     ])
-    expect(await done<Scan>(house, 'GET', '/scan')).toMatchObject({ not_registered: 0 })
+    expect(await done<Scan>(service, 'GET', '/scan')).toMatchObject({ not_registered: 0 })
     expect(textOf(home, '.cursor/mcp.json')).toContain('my shared')
-    expect((await agentView(house, 'cursor')).servers[0]).toMatchObject({
+    expect((await agentView(service, 'cursor')).servers[0]).toMatchObject({
       linked_server_id: 'shared',
       managed: false,
     })

@@ -7,7 +7,7 @@ import { WebSocket } from 'ws'
 import { GOOSE, OPENCODE, put } from '../../test/support/agents.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { PRIVATE_FILE } from '../../test/support/home-env.ts'
-import { AUTHORISED, openHouse } from '../../test/support/house.ts'
+import { AUTHORISED, openTestService } from '../../test/support/test-service.ts'
 
 /** A string that must never appear in any output, numbered so that a failure identifies it. */
 let planted = 0
@@ -82,15 +82,15 @@ other: '${canary()}'
 test("no secret of an agent's file appears in a response, diff, log line, audit line or event", async () => {
   const home = ownFolder()
   for (const { path, text } of Object.values(FILES)) put(home, path, text())
-  const house = await openHouse({ home, env: { LOG_LEVEL: 'trace' } })
+  const service = await openTestService({ home, env: { LOG_LEVEL: 'trace' } })
   const said: string[] = []
-  const socket = new WebSocket(`${house.address.replace('http', 'ws')}/api/ws/metrics`)
+  const socket = new WebSocket(`${service.address.replace('http', 'ws')}/api/ws/metrics`)
   onTestFinished(() => socket.terminate())
   socket.on('message', (data) => said.push(String(data)))
   await once(socket, 'open')
   socket.send(JSON.stringify({ type: 'subscribe', topics: ['log'] }))
   const ask = async (method: 'GET' | 'PUT' | 'POST' | 'DELETE', url: string, payload?: object) => {
-    const reply = await house.inject({ method, url, headers: AUTHORISED, ...(payload && { payload }) })
+    const reply = await service.inject({ method, url, headers: AUTHORISED, ...(payload && { payload }) })
     said.push(reply.body)
     return reply
   }
@@ -136,7 +136,7 @@ test("no secret of an agent's file appears in a response, diff, log line, audit 
     seen.map((word) => `${word}: ${all.slice(all.indexOf(word) - 200, all.indexOf(word) + 40)}`),
   ).toEqual([])
   // What Toolroom stores is encrypted or readable by its owner only.
-  const kept = filesBelow(house.data)
+  const kept = filesBelow(service.data)
   for (const file of kept) expect(statSync(file).mode & 0o077, file).toBe(PRIVATE_FILE & 0o077)
   const open = kept.filter((file) => !file.endsWith('.before') && readFileSync(file).includes('canary-'))
   expect(open).toEqual([])
@@ -151,9 +151,14 @@ function filesBelow(folder: string): string[] {
 test("an audit line about an agent's file shows of arguments only what readers without the token may see; the response shows more", async () => {
   const home = ownFolder()
   put(home, '.cursor/mcp.json', '{"mcpServers": {}}\n')
-  const house = await openHouse({ home })
+  const service = await openTestService({ home })
   const ask = async (method: 'PUT' | 'POST', path: string, body: object) => {
-    const reply = await house.inject({ method, url: `/api/agents/cursor/${path}`, headers: AUTHORISED, body })
+    const reply = await service.inject({
+      method,
+      url: `/api/agents/cursor/${path}`,
+      headers: AUTHORISED,
+      body,
+    })
     expect(reply.statusCode, reply.body).toBe(200)
     return reply.json<{ diff: string }>().diff
   }
@@ -161,7 +166,7 @@ test("an audit line about an agent's file shows of arguments only what readers w
   expect(await ask('PUT', 'servers', { servers })).toContain('"open-sesame"')
   expect(await ask('POST', 'undo', {})).toContain('"open-sesame"')
 
-  const { items } = (await house.inject('/api/logs?source=audit')).json()
+  const { items } = (await service.inject('/api/logs?source=audit')).json()
   expect(items.map(({ message }: { message: string }) => message)).toEqual([
     'agent config undone: cursor',
     'agent config changed: cursor',

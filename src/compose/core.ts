@@ -21,9 +21,9 @@ import { Upstreams } from '../servers/shared/upstreams.ts'
 import type { Server } from '../servers/stdio/servers.schema.ts'
 import { createServers, type Servers } from '../servers/stdio/servers.service.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
+import { openDesiredStates } from '../store/desired-states.store.ts'
 import { lockDataFolder } from '../store/instance-lock.ts'
 import { openPackageStore } from '../store/packages.store.ts'
-import { openWishes } from '../store/wishes.store.ts'
 import { thisPlatform } from '../supervisor/platform/this-platform.ts'
 import { openCalls } from './calls.ts'
 import type { Closer } from './closer.ts'
@@ -137,7 +137,7 @@ export async function openCore(
   const servers: Servers = createServers({
     ...common,
     store: table.of<Server>('stdio'),
-    wishes: await openWishes(database),
+    desiredStates: await openDesiredStates(database),
     instances: runtime.instances,
     findProgram: runtime.findProgram,
     shellPath: runtime.shellPath,

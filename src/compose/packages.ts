@@ -78,7 +78,7 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
         const resolved = references.resolve(server.id, server)
         const { id, command, args, env, cwd, ...rest } = resolved.ok ? resolved.definition : server
         const { isolation, isolation_options } = rest
-        return { id, program: command, args, env, cwd, walls: { isolation, isolation_options } }
+        return { id, program: command, args, env, cwd, confinement: { isolation, isolation_options } }
       }),
     restartServers: (name) => servers.packageSwitched(name),
     createServer: async ({ name, ...input }, by) => {

@@ -78,16 +78,20 @@ export async function openRuntime({
   const clean = (text: string) => redactText(text, secrets)
   const marks = marksOf(folder)
   const mark = marks.ofRun
-  const fences = await platform.openFences({ marks, wasKilled, onTrouble: (message) => log.error(message) })
-  const { leftovers } = fences
+  const groups = await platform.openProcessGroups({
+    marks,
+    wasKilled,
+    onTrouble: (message) => log.error(message),
+  })
+  const { leftovers } = groups
   if (leftovers > 0) log.warn({ processes: leftovers }, 'ended processes that an earlier run had left')
   const shellPath = new ShellPath({
-    run: (command) => runCommand(command, { mark, fences, findProgram: programFinder(platform) }),
+    run: (command) => runCommand(command, { mark, groups, findProgram: programFinder(platform) }),
     shell: platform.loginShell(),
   })
   const findProgram = programFinder(platform, () => shellPath.added())
   const starting = {
-    fences,
+    groups,
     findProgram: async (...wanted: Parameters<FindProgram>) => {
       await shellPath.ready()
       return findProgram(...wanted)
@@ -168,7 +172,7 @@ export async function openRuntime({
     close: async () => {
       await shellPath.close()
       await supervisor.close()
-      await fences.close()
+      await groups.close()
     },
   }
 }

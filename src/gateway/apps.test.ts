@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { ERAS, type Host, openHost, SHOWS_PAGES, UI } from '../../test/support/apps.ts'
 import { LegacyAgent } from '../../test/support/event-streams.ts'
 import { type Era, newKey } from '../../test/support/gateway.ts'
-import { AUTHORISED, type House, openHouse } from '../../test/support/house.ts'
-import { definition, post } from '../../test/support/running.ts'
+import { definition, post } from '../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../test/support/test-service.ts'
 
-async function start(house: House, name: string, kind: string, args: readonly string[]) {
-  const added = await post(house, '/api/servers', definition(kind, args, { name }))
+async function start(service: TestService, name: string, kind: string, args: readonly string[]) {
+  const added = await post(service, '/api/servers', definition(kind, args, { name }))
   expect(added.statusCode, added.body).toBe(201)
-  const started = await post(house, `/api/servers/${name}/start`)
+  const started = await post(service, `/api/servers/${name}/start`)
   expect(started.statusCode, started.body).toBe(200)
 }
 
@@ -16,26 +16,26 @@ const metaOf = (tools: readonly Readonly<Record<string, unknown>>[], name: strin
   tools.find((tool) => tool.name === name)?._meta
 
 /** Two servers with the same page, one of each era, a third one with its own, and one without pages. */
-async function openApps(): Promise<House> {
-  const house = await openHouse()
+async function openApps(): Promise<TestService> {
+  const service = await openTestService()
   await Promise.all([
-    start(house, 'one', 'app', ['--name=one', '--picky']),
-    start(house, 'two', 'app', ['--name=two', '--era=modern', '--picky']),
-    start(house, 'view', 'app', ['--name=view', '--page=ui://view/only.html', '--unlisted']),
-    start(house, 'echo', 'echo', []),
+    start(service, 'one', 'app', ['--name=one', '--picky']),
+    start(service, 'two', 'app', ['--name=two', '--era=modern', '--picky']),
+    start(service, 'view', 'app', ['--name=view', '--page=ui://view/only.html', '--unlisted']),
+    start(service, 'echo', 'echo', []),
   ])
-  const { items } = await openHost(house, 'modern')
+  const { items } = await openHost(service, 'modern')
   await expect.poll(() => items('resources/list', 'resources')).toHaveLength(2)
   await expect.poll(() => items('resources/templates/list', 'resourceTemplates')).toHaveLength(3)
-  return house
+  return service
 }
 
 describe('pages of MCP Apps at /mcp', () => {
   test('every page has the URI ui://<server>/<rest>, in the lists, in tools, in results and in the page itself, in both eras', async () => {
-    const house = await openApps()
+    const service = await openApps()
     const [one, two] = ['ui://one/app/view.html', 'ui://two/app/view.html']
     for (const era of ERAS) {
-      const { ask, items } = await openHost(house, era)
+      const { ask, items } = await openHost(service, era)
       const tools = await items('tools/list', 'tools')
       expect(metaOf(tools, 'one__show')).toEqual({ ui: { resourceUri: one }, 'ui/resourceUri': one })
       expect(metaOf(tools, 'two__show')).toEqual({ ui: { resourceUri: two }, 'ui/resourceUri': two })
@@ -75,11 +75,11 @@ describe('pages of MCP Apps at /mcp', () => {
   })
 
   test('a page calls the tools of its server by their own names and reads its own URIs, in both eras', async () => {
-    const house = await openApps()
+    const service = await openApps()
     const unknown =
       '-32602 Unknown tool: refresh. Several servers have a tool of this name: call one__refresh or two__refresh or view__refresh'
     for (const era of ERAS) {
-      const [{ ask, items, call }, other] = [await openHost(house, era), await openHost(house, era)]
+      const [{ ask, items, call }, other] = [await openHost(service, era), await openHost(service, era)]
       expect(await call('refresh')).toBe(unknown)
       expect(await call('nothing')).toBe('-32602 Unknown tool: nothing')
       expect(await call('pid')).toMatch(/^\d+$/) // only `echo` has it
@@ -96,11 +96,11 @@ describe('pages of MCP Apps at /mcp', () => {
   })
 
   test('an agent that shows no pages has the same tools, and a modern server gets its capabilities', async () => {
-    const house = await openApps()
+    const service = await openApps()
     const namesFor = async ({ items }: Host) => (await items('tools/list', 'tools')).map(({ name }) => name)
     const seen = async ({ call }: Host, server: string) => JSON.parse(await call(`${server}__where`)).client
     for (const era of ERAS) {
-      const [plain, able] = [await openHost(house, era, { capabilities: {} }), await openHost(house, era)]
+      const [plain, able] = [await openHost(service, era, { capabilities: {} }), await openHost(service, era)]
       expect(await namesFor(plain)).toEqual(await namesFor(able))
       for (const server of ['one', 'two']) expect(await plain.call(`${server}__show`)).toBe(`${server} shows`)
       for (const each of [plain, able]) expect(await seen(each, 'one')).toMatchObject(SHOWS_PAGES)
@@ -110,12 +110,12 @@ describe('pages of MCP Apps at /mcp', () => {
   })
 
   test('a page of a server that is hidden from the agent cannot be read, and its tools do not count', async () => {
-    const house = await openApps()
+    const service = await openApps()
     const payload = { servers: ['two', 'echo'] }
     const url = '/api/agents/codex/tools'
-    const set = await house.inject({ method: 'PUT', url, headers: AUTHORISED, payload })
+    const set = await service.inject({ method: 'PUT', url, headers: AUTHORISED, payload })
     expect(set.statusCode, set.body).toBe(200)
-    const { ask, call } = await openHost(house, 'modern', { agent: 'codex' })
+    const { ask, call } = await openHost(service, 'modern', { agent: 'codex' })
     expect(await call('refresh')).toBe('two refreshed')
     const { error } = await ask('resources/read', { uri: 'ui://one/app/view.html' })
     expect(error?.message).toBe('Resource not found')
@@ -123,8 +123,8 @@ describe('pages of MCP Apps at /mcp', () => {
 })
 
 describe('announcing MCP Apps', () => {
-  const extensionsAt = async (house: House, era: Era, path: string) => {
-    const { ask } = await openHost(house, era, { path })
+  const extensionsAt = async (service: TestService, era: Era, path: string) => {
+    const { ask } = await openHost(service, era, { path })
     const method = era === 'legacy' ? 'initialize' : 'server/discover'
     const { result } = await ask(method, { protocolVersion: '2025-11-25', capabilities: {} })
     const { extensions } = (result?.capabilities ?? {}) as { extensions?: object }
@@ -132,24 +132,24 @@ describe('announcing MCP Apps', () => {
   }
 
   test('/mcp announces the extension when a visible server has pages, and /mcp/{server_id} what its server announces', async () => {
-    const house = await openHouse()
-    await start(house, 'echo', 'echo', [])
-    for (const era of ERAS) expect(await extensionsAt(house, era, '/mcp')).toBeUndefined()
-    await start(house, 'quiet', 'app', [])
-    await start(house, 'loud', 'app', ['--announces=all'])
+    const service = await openTestService()
+    await start(service, 'echo', 'echo', [])
+    for (const era of ERAS) expect(await extensionsAt(service, era, '/mcp')).toBeUndefined()
+    await start(service, 'quiet', 'app', [])
+    await start(service, 'loud', 'app', ['--announces=all'])
     for (const era of ERAS) {
-      expect(await extensionsAt(house, era, '/mcp')).toEqual({ [UI]: {} })
-      expect(await extensionsAt(house, era, '/mcp/quiet')).toBeUndefined()
+      expect(await extensionsAt(service, era, '/mcp')).toEqual({ [UI]: {} })
+      expect(await extensionsAt(service, era, '/mcp/quiet')).toBeUndefined()
       // Other extensions of a server that agents share may not hold for each of them.
-      expect(await extensionsAt(house, era, '/mcp/loud')).toEqual({ [UI]: { mimeTypes: ['text/html'] } })
+      expect(await extensionsAt(service, era, '/mcp/loud')).toEqual({ [UI]: { mimeTypes: ['text/html'] } })
     }
   })
 
   test('a subscriber to a page gets its updates with the URI that it subscribed to', async () => {
-    const house = await openHouse()
-    await start(house, 'one', 'app', ['--name=one'])
-    await start(house, 'two', 'app', ['--name=two', '--era=modern'])
-    const endpoint = { address: house.address, key: await newKey(house), path: '/mcp' }
+    const service = await openTestService()
+    await start(service, 'one', 'app', ['--name=one'])
+    await start(service, 'two', 'app', ['--name=two', '--era=modern'])
+    const endpoint = { address: service.address, key: await newKey(service), path: '/mcp' }
     const agent = await LegacyAgent.open(endpoint)
     const stream = agent.listen()
     for (const server of ['one', 'two']) {

@@ -1,29 +1,29 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTcp } from '../../test/fixtures/http/sites.ts'
 import { Agent, callsStarted, type Era, META, newKey, textOf, toolsIn } from '../../test/support/gateway.ts'
-import { openHouse } from '../../test/support/house.ts'
-import { get, post, register } from '../../test/support/running.ts'
+import { get, post, register } from '../../test/support/running-servers.ts'
+import { openTestService } from '../../test/support/test-service.ts'
 
 const ERAS: readonly Era[] = ['legacy', 'modern']
 const MODERN = '2026-07-28'
 
 /** A service with this fixture and an echo server, both running. */
 async function setUp(kind: string, args: readonly string[] = [], more: object = {}) {
-  const house = await openHouse()
-  await register(house, 'echo')
-  await register(house, kind, args, more)
-  for (const id of ['echo', kind]) await post(house, `/api/servers/${id}/start`)
-  return { house, key: await newKey(house) }
+  const service = await openTestService()
+  await register(service, 'echo')
+  await register(service, kind, args, more)
+  for (const id of ['echo', kind]) await post(service, `/api/servers/${id}/start`)
+  return { service, key: await newKey(service) }
 }
 
 describe('case 47: invalid requests', () => {
   test('GET and DELETE without a session get 405', async () => {
-    const { house, key } = await setUp('liar')
+    const { service, key } = await setUp('liar')
     for (const path of ['/mcp', '/mcp/echo']) {
       for (const method of ['GET', 'DELETE']) {
         for (const version of [{}, { 'mcp-protocol-version': MODERN }]) {
           const headers = { authorization: `Bearer ${key}`, ...version }
-          const reply = await fetch(house.address + path, { method, headers })
+          const reply = await fetch(service.address + path, { method, headers })
           expect([reply.status, reply.headers.get('allow')], `${method} ${path}`).toEqual([405, 'POST'])
         }
       }
@@ -49,10 +49,10 @@ describe('case 47: invalid requests', () => {
     ['another version', { ...VALID, 'mcp-protocol-version': '2025-11-25' }],
     ['no version', without('mcp-protocol-version')],
   ])('a modern call whose headers have %s is refused, and no server is called', async (_, headers) => {
-    const { house, key } = await setUp('liar')
-    const started = await callsStarted(house)
+    const { service, key } = await setUp('liar')
+    const started = await callsStarted(service)
     const send = async (given: Record<string, string>) => {
-      const reply = await fetch(`${house.address}/mcp`, {
+      const reply = await fetch(`${service.address}/mcp`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...given },
         body: JSON.stringify({
@@ -70,8 +70,8 @@ describe('case 47: invalid requests', () => {
   })
 
   test.each(ERAS)('a call of an unknown tool by a %s agent gets -32602', async (era) => {
-    const { house, key } = await setUp('liar')
-    const agent = await Agent.open(house, key, era)
+    const { service, key } = await setUp('liar')
+    const agent = await Agent.open(service, key, era)
     for (const name of ['echo__nothing', 'unknown__echo', 'Echo', 'echo__', '__echo', 'constructor', '']) {
       const { answers } = await agent.call(name)
       expect(answers, name).toMatchObject([{ error: { code: -32_602 } }])
@@ -88,9 +88,9 @@ describe('case 47: unusual tool schemas', () => {
       socket.destroy()
     })
     onTestFinished(() => site.close())
-    const { house, key } = await setUp('odd-schema', [`--url=${site.origin}/schema.json`])
+    const { service, key } = await setUp('odd-schema', [`--url=${site.origin}/schema.json`])
     for (const era of ERAS) {
-      const agent = await Agent.open(house, key, era)
+      const agent = await Agent.open(service, key, era)
       const listed = await agent.ask('tools/list')
       expect(JSON.stringify(listed.answers[0])).toContain(`"$ref":"${site.origin}/schema.json"`)
       for (const tool of ['ref', 'ref_whole', 'ref_out', 'ref_schema']) {
@@ -98,8 +98,8 @@ describe('case 47: unusual tool schemas', () => {
         expect(textOf(answers[0]), tool).toBe(tool)
       }
     }
-    await house.inject('/api/servers/odd-schema/tools')
-    await post(house, '/api/servers/odd-schema/tools/ref/call', { arguments: { text: 7 } })
+    await service.inject('/api/servers/odd-schema/tools')
+    await post(service, '/api/servers/odd-schema/tools/ref/call', { arguments: { text: 7 } })
     expect(connections).toEqual([])
     await fetch(site.origin).catch(() => {})
     expect(connections, 'a request to the site is recorded').toHaveLength(1)
@@ -108,8 +108,8 @@ describe('case 47: unusual tool schemas', () => {
   test.each(ERAS)(
     'a tool whose schema declares an invalid header is not offered to a %s agent',
     async (era) => {
-      const { house, key } = await setUp('odd-schema')
-      const agent = await Agent.open(house, key, era)
+      const { service, key } = await setUp('odd-schema')
+      const agent = await Agent.open(service, key, era)
       const names = toolsIn((await agent.ask('tools/list')).answers[0])?.filter((name) =>
         name.includes('header'),
       )
@@ -127,10 +127,10 @@ describe('case 48: faulty servers', () => {
     ['exits with code 0', ['--code=0']],
     ['crashes in the middle of its response', ['--half']],
   ])('when a server %s during a call, the call fails at once and not at its timeout', async (_, args) => {
-    const { house, key } = await setUp('dies-mid-call', args)
+    const { service, key } = await setUp('dies-mid-call', args)
     for (const era of ERAS) {
-      const agent = await Agent.open(house, key, era)
-      await post(house, '/api/servers/dies-mid-call/start')
+      const agent = await Agent.open(service, key, era)
+      await post(service, '/api/servers/dies-mid-call/start')
       const { answers } = await agent.call('dies-mid-call__die')
       // At its timeout, the code would be call_timeout.
       expect(answers).toMatchObject([{ error: { code: -32_603, data: { code: 'call_failed' } } }])
@@ -141,8 +141,8 @@ describe('case 48: faulty servers', () => {
   test.each(ERAS)(
     'a second response of a server to the same request does not reach a %s agent',
     async (era) => {
-      const { house, key } = await setUp('liar')
-      const agent = await Agent.open(house, key, era)
+      const { service, key } = await setUp('liar')
+      const agent = await Agent.open(service, key, era)
       for (let n = 0; n < 3; n += 1) {
         const twice = await agent.call('liar__twice')
         expect(twice.messages).toHaveLength(1)
@@ -154,20 +154,20 @@ describe('case 48: faulty servers', () => {
   )
 
   test.each(ERAS)('a response with an unknown id does not reach a %s agent', async (era) => {
-    const { house, key } = await setUp('liar', [], { timeouts: { start_s: 60, stop_s: 1, request_s: 1 } })
-    const agent = await Agent.open(house, key, era)
+    const { service, key } = await setUp('liar', [], { timeouts: { start_s: 60, stop_s: 1, request_s: 1 } })
+    const agent = await Agent.open(service, key, era)
     const wrong = await agent.call('liar__wrong_id')
     expect(wrong.answers).toMatchObject([{ error: { data: { code: 'call_timeout' } } }])
     expect(wrong.messages).toHaveLength(1)
     expect(textOf((await agent.call('liar__honest')).answers[0])).toBe('the truth')
-    expect((await get(house, 'liar')).status).toBe('running')
+    expect((await get(service, 'liar')).status).toBe('running')
   })
 
   test('a server that floods notifications is limited, and calls to other servers are answered meanwhile', async () => {
     const COUNT = 20_000
-    const { house, key } = await setUp('chatter')
-    const listener = await Agent.open(house, key, 'legacy', '/mcp/chatter')
-    const agent = await Agent.open(house, key, 'modern')
+    const { service, key } = await setUp('chatter')
+    const listener = await Agent.open(service, key, 'legacy', '/mcp/chatter')
+    const agent = await Agent.open(service, key, 'modern')
     const callsUntil = async (isOver: () => boolean): Promise<number> => {
       for (let calls = 0; ; calls += 1) {
         if (isOver()) return calls
@@ -186,7 +186,7 @@ describe('case 48: faulty servers', () => {
     expect(textOf(answers[0])).toBe(String(COUNT))
     const received = () => messages.filter(({ method }) => method === 'notifications/message').length
     const dropped = async (): Promise<number[]> => {
-      const { items } = (await house.inject('/api/logs?server_id=chatter&source=service&level=warn')).json()
+      const { items } = (await service.inject('/api/logs?server_id=chatter&source=service&level=warn')).json()
       return items.map(({ data }: { data: { messages: number } }) => data.messages)
     }
     // Dropped notifications are counted and logged once a second.

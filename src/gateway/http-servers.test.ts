@@ -10,22 +10,22 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { startPipe } from '../../test/conformance/pipe.mjs'
 import { openAsking } from '../../test/fixtures/http/asking.ts'
 import { openDualEra } from '../../test/fixtures/http/dual-era.ts'
-import { add } from '../../test/support/furnished.ts'
 import { Agent, newKey } from '../../test/support/gateway.ts'
-import { type House, openHouse } from '../../test/support/house.ts'
-import { post } from '../../test/support/running.ts'
+import { post } from '../../test/support/running-servers.ts'
+import { openTestService, type TestService } from '../../test/support/test-service.ts'
+import { add } from '../../test/support/with-servers.ts'
 
 /** A service with one connected HTTP server. */
 async function openWithServer(url: string, more: object = {}) {
-  const house = await openHouse()
-  const reply = await add(house, { name: 'far', url, ...more }, '/api/http-servers')
+  const service = await openTestService()
+  const reply = await add(service, { name: 'far', url, ...more }, '/api/http-servers')
   expect(reply.statusCode, reply.body).toBe(201)
-  await post(house, '/api/http-servers/far/tools/unknown/call', {}) // connects to the server
-  return house
+  await post(service, '/api/http-servers/far/tools/unknown/call', {}) // connects to the server
+  return service
 }
 
 /** Connects a client of the MCP SDK that answers sampling and elicitation requests. */
-async function agentAt(house: House, path = '/mcp/far') {
+async function agentAt(service: TestService, path = '/mcp/far') {
   const client = new Client(
     { name: 'test', version: '1' },
     { capabilities: { sampling: {}, elicitation: { form: {} } } },
@@ -39,8 +39,8 @@ async function agentAt(house: House, path = '/mcp/far') {
   const notifications: unknown[] = []
   for (const schema of [LoggingMessageNotificationSchema, ResourceUpdatedNotificationSchema])
     client.setNotificationHandler(schema, ({ params }) => void notifications.push(params))
-  const transport = new StreamableHTTPClientTransport(new URL(house.address + path), {
-    requestInit: { headers: { authorization: `Bearer ${await newKey(house)}` } },
+  const transport = new StreamableHTTPClientTransport(new URL(service.address + path), {
+    requestInit: { headers: { authorization: `Bearer ${await newKey(service)}` } },
   })
   await client.connect(transport)
   onTestFinished(() => client.close())
@@ -54,8 +54,8 @@ describe.each(['streamable', 'sse'] as const)('legacy HTTP servers over %s', (ov
   async function setUp() {
     const server = await openAsking({ over, capabilities })
     onTestFinished(() => void server.close())
-    const house = await openWithServer(server.url)
-    return { server, house, ...(await agentAt(house)) }
+    const service = await openWithServer(server.url)
+    return { server, service, ...(await agentAt(service)) }
   }
 
   test(`sampling and elicitation requests of a legacy HTTP server reach the agent, over ${over}`, async () => {
@@ -72,7 +72,7 @@ describe.each(['streamable', 'sse'] as const)('legacy HTTP servers over %s', (ov
   })
 
   test(`progress and log messages of a legacy HTTP server reach the agent, over ${over}`, async () => {
-    const { client, notifications, house } = await setUp()
+    const { client, notifications, service } = await setUp()
     const steps: unknown[] = []
     const count = { name: 'count', arguments: { steps: 3 } }
     await client.callTool(count, undefined, { onprogress: ({ message }) => void steps.push(message) })
@@ -82,7 +82,7 @@ describe.each(['streamable', 'sse'] as const)('legacy HTTP servers over %s', (ov
     const logMessage = { level: 'warning', logger: 'asking', data: 'the tank is hot' }
     await expect.poll(() => notifications).toContainEqual(logMessage)
     const lines = async () =>
-      (await house.inject('/api/logs?server_id=far&stream=mcp')).json<{ items: object[] }>().items
+      (await service.inject('/api/logs?server_id=far&stream=mcp')).json<{ items: object[] }>().items
     await expect
       .poll(lines)
       .toMatchObject([{ message: '[warning] asking: the tank is hot', level: 'warn', server_id: 'far' }])
@@ -124,9 +124,9 @@ describe('modern HTTP servers', () => {
   test('a call of a modern agent reaches a modern HTTP server with all required headers, and without the key', async () => {
     const server = await openDualEra({ legacy: 'reject' })
     onTestFinished(() => void server.close())
-    const house = await openWithServer(server.url, { headers: { 'X-Api-Key': 'k' } })
-    const key = await newKey(house)
-    const agent = await Agent.open(house, key, 'modern')
+    const service = await openWithServer(server.url, { headers: { 'X-Api-Key': 'k' } })
+    const key = await newKey(service)
+    const agent = await Agent.open(service, key, 'modern')
     const { answers } = await agent.call('far__echo', { text: 'a', region: 'eu-1' })
     expect(textOf(answers[0]?.result)).toBe('a from eu-1')
     const sent = server.received.findLast((headers) => headers['mcp-method'] === 'tools/call')

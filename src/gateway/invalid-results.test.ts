@@ -2,10 +2,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Asked, answerTo, bodyOf } from '../../test/fixtures/http/tiny.ts'
-import { add } from '../../test/support/furnished.ts'
 import { Agent, type Era, newKey } from '../../test/support/gateway.ts'
-import { openHouse } from '../../test/support/house.ts'
-import { post, register } from '../../test/support/running.ts'
+import { post, register } from '../../test/support/running-servers.ts'
+import { openTestService } from '../../test/support/test-service.ts'
+import { add } from '../../test/support/with-servers.ts'
 
 const ERAS: readonly Era[] = ['legacy', 'modern']
 /** Below and above the size from which results are forwarded without being parsed. */
@@ -34,10 +34,10 @@ async function openInvalid(type: 'json' | 'stream') {
 test.each(ERAS)(
   'a result that is not valid JSON, such as NaN, is an error with a sentence for the call of a %s agent, at any size and in any layout (bytes are bytes)',
   async (era) => {
-    const house = await openHouse()
-    await register(house, 'not-json')
-    await post(house, '/api/servers/not-json/start')
-    const agent = await Agent.open(house, await newKey(house), era)
+    const service = await openTestService()
+    await register(service, 'not-json')
+    await post(service, '/api/servers/not-json/start')
+    const agent = await Agent.open(service, await newKey(service), era)
     for (const bytes of SIZES)
       for (const layout of ['last', 'first'])
         for (const token of TOKENS) {
@@ -54,10 +54,10 @@ test.each(ERAS)(
 test.each(['json', 'stream'] as const)(
   'NaN in the %s response of an HTTP server is an error with a sentence for the call, at any size (bytes are bytes)',
   async (type) => {
-    const house = await openHouse()
-    await add(house, { name: 'far', url: await openInvalid(type) }, '/api/http-servers')
-    await post(house, '/api/http-servers/far/tools/echo/call', { arguments: {} })
-    const agent = await Agent.open(house, await newKey(house), 'legacy')
+    const service = await openTestService()
+    await add(service, { name: 'far', url: await openInvalid(type) }, '/api/http-servers')
+    await post(service, '/api/http-servers/far/tools/echo/call', { arguments: {} })
+    const agent = await Agent.open(service, await newKey(service), 'legacy')
     for (const bytes of SIZES) {
       const { answers } = await agent.call('far__echo', { bytes })
       expect(answers[0]?.error?.message, String(bytes)).toContain(

@@ -4,20 +4,20 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { expect, onTestFinished, test } from 'vitest'
 import { Agent, type Era, META, newKey } from '../../test/support/gateway.ts'
-import { AUTHORISED, type House, openHouse } from '../../test/support/house.ts'
 import { openLoginServer } from '../../test/support/login-server.ts'
-import { post } from '../../test/support/running.ts'
+import { post } from '../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../test/support/test-service.ts'
 
 /** A service with a server whose tools are known from an earlier login, which has ended. */
 async function openLoggedOut() {
-  const house = await openHouse()
+  const service = await openTestService()
   const server = await openLoginServer()
-  await post(house, '/api/http-servers', { name: 'linear', url: server.url })
-  const { authorization_url } = (await post(house, '/api/http-servers/linear/login', {})).json()
+  await post(service, '/api/http-servers', { name: 'linear', url: server.url })
+  const { authorization_url } = (await post(service, '/api/http-servers/linear/login', {})).json()
   await fetch(authorization_url)
-  await house.inject({ method: 'DELETE', url: '/api/http-servers/linear/login', headers: AUTHORISED })
+  await service.inject({ method: 'DELETE', url: '/api/http-servers/linear/login', headers: AUTHORISED })
   server.expire()
-  return { house, ...server }
+  return { service, ...server }
 }
 
 /** A user who opens the page of Toolroom and presses its button. Returns the last page. */
@@ -28,14 +28,14 @@ async function logIn(startUrl: string): Promise<string> {
 }
 
 const startUrlIn = (text: string): string => /http:\/\/\S+\/oauth\/start\/[\w-]+/.exec(text)?.[0] ?? ''
-const callsOf = async (house: House) =>
-  (await house.inject({ url: '/api/calls', headers: AUTHORISED })).json().items
+const callsOf = async (service: TestService) =>
+  (await service.inject({ url: '/api/calls', headers: AUTHORISED })).json().items
 
 test.each<Era>(['legacy', 'modern'])(
   'a %s agent without URL elicitation gets a result with the link, and the same call works after the login (oauth.md section 5)',
   async (era) => {
-    const { house } = await openLoggedOut()
-    const agent = await Agent.open(house, await newKey(house), era)
+    const { service } = await openLoggedOut()
+    const agent = await Agent.open(service, await newKey(service), era)
     const { answers: listed } = await agent.ask('tools/list')
     expect(JSON.stringify(listed)).toContain('"linear__echo"')
 
@@ -52,10 +52,10 @@ test.each<Era>(['legacy', 'modern'])(
       return result.content[0]?.text ?? ''
     })
     expect(texts[0]).toMatch(
-      new RegExp(`^linear needs a login: open ${house.address}/oauth/start/[\\w-]{22}, then call again$`),
+      new RegExp(`^linear needs a login: open ${service.address}/oauth/start/[\\w-]{22}, then call again$`),
     )
     expect(new Set(texts).size).toBe(1) // one ticket, however many calls
-    expect((await callsOf(house))[0]).toMatchObject({
+    expect((await callsOf(service))[0]).toMatchObject({
       status: 'error',
       error_code: 'login_needed',
       tool: 'echo',
@@ -67,7 +67,7 @@ test.each<Era>(['legacy', 'modern'])(
 )
 
 test('a legacy agent with URL elicitation is asked with the page of Toolroom, and its call continues after the login (oauth.md section 5)', async () => {
-  const { house } = await openLoggedOut()
+  const { service } = await openLoggedOut()
   const client = new Client(
     { name: 'test', version: '1' },
     { capabilities: { elicitation: { form: {}, url: {} } } },
@@ -80,8 +80,8 @@ test('a legacy agent with URL elicitation is asked with the page of Toolroom, an
     if (action === 'accept') pages.push(logIn('url' in params ? params.url : ''))
     return { action }
   })
-  const transport = new StreamableHTTPClientTransport(new URL(`${house.address}/mcp`), {
-    requestInit: { headers: { authorization: `Bearer ${await newKey(house)}` } },
+  const transport = new StreamableHTTPClientTransport(new URL(`${service.address}/mcp`), {
+    requestInit: { headers: { authorization: `Bearer ${await newKey(service)}` } },
   })
   await client.connect(transport)
   onTestFinished(() => client.close())
@@ -97,24 +97,24 @@ test('a legacy agent with URL elicitation is asked with the page of Toolroom, an
   expect(asked).toHaveLength(2) // once for all calls that wait
   expect(asked[1]).toMatchObject({
     mode: 'url',
-    url: expect.stringMatching(new RegExp(`^${house.address}/oauth/start/`)),
+    url: expect.stringMatching(new RegExp(`^${service.address}/oauth/start/`)),
     message: 'linear needs a login. Open this page to log in. The call then continues',
   })
   expect(await pages[0]).toContain('Logged in to linear')
-  const codes = (await callsOf(house)).map(({ error_code }: { error_code: string | null }) => error_code)
+  const codes = (await callsOf(service)).map(({ error_code }: { error_code: string | null }) => error_code)
   expect(codes).toEqual([null, null, null, 'login_needed'])
 })
 
 test('when the call that asked for a login is cancelled, another call that waits asks again and gets its result', async () => {
-  const { house } = await openLoggedOut()
+  const { service } = await openLoggedOut()
   const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: { url: {} } } })
   const urls: string[] = []
   client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
     urls.push('url' in params ? params.url : '')
     return { action: 'accept' }
   })
-  const transport = new StreamableHTTPClientTransport(new URL(`${house.address}/mcp`), {
-    requestInit: { headers: { authorization: `Bearer ${await newKey(house)}` } },
+  const transport = new StreamableHTTPClientTransport(new URL(`${service.address}/mcp`), {
+    requestInit: { headers: { authorization: `Bearer ${await newKey(service)}` } },
   })
   await client.connect(transport)
   onTestFinished(() => client.close())
@@ -134,12 +134,12 @@ test('when the call that asked for a login is cancelled, another call that waits
 })
 
 test('a modern agent with URL elicitation gets it as input_required, and its next request gets the result after the login', async () => {
-  const { house } = await openLoggedOut()
-  const key = await newKey(house)
+  const { service } = await openLoggedOut()
+  const key = await newKey(service)
   const send = async (more: object = {}) => {
     const _meta = { ...META, 'io.modelcontextprotocol/clientCapabilities': { elicitation: { url: {} } } }
     const params = { name: 'linear__echo', arguments: { text: 'hello' }, _meta, ...more }
-    const reply = await fetch(`${house.address}/mcp`, {
+    const reply = await fetch(`${service.address}/mcp`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${key}`,
@@ -164,19 +164,19 @@ test('a modern agent with URL elicitation gets it as input_required, and its nex
 })
 
 test('over REST, a call answers 409 with the page of the login, and a streamed call asks for it', async () => {
-  const { house } = await openLoggedOut()
+  const { service } = await openLoggedOut()
   const url = '/api/http-servers/linear/tools/echo/call'
   const payload = { arguments: { text: 'hello' } }
-  const refused = (await post(house, url, payload)).json()
+  const refused = (await post(service, url, payload)).json()
   expect(refused).toMatchObject({
     status: 409,
     code: 'login_needed',
     detail: `linear needs a login: open ${refused.start_url}, then call again`,
     hint: 'Or run: toolroom login linear',
-    start_url: expect.stringMatching(new RegExp(`^${house.address}/oauth/start/[\\w-]+$`)),
+    start_url: expect.stringMatching(new RegExp(`^${service.address}/oauth/start/[\\w-]+$`)),
   })
   const headers = { ...AUTHORISED, 'content-type': 'application/json', accept: 'text/event-stream' }
-  const streamed = fetch(house.address + url, { method: 'POST', headers, body: JSON.stringify(payload) })
+  const streamed = fetch(service.address + url, { method: 'POST', headers, body: JSON.stringify(payload) })
   const reader = (await streamed).body?.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
   while (!text.includes('event: elicitation')) text += (await reader?.read())?.value ?? ''

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { AnsweringAgent } from '../../test/support/answering-agent.ts'
 import { newKey } from '../../test/support/gateway.ts'
-import { openHouse } from '../../test/support/house.ts'
-import { definition, get, post } from '../../test/support/running.ts'
+import { definition, get, post } from '../../test/support/running-servers.ts'
+import { openTestService } from '../../test/support/test-service.ts'
 
 const ALL = {
   elicitation: {},
@@ -13,15 +13,15 @@ const ALL = {
 }
 
 async function setUp(settings: object = { sharing: 'per_session' }) {
-  const house = await openHouse()
-  const added = await post(house, '/api/servers', { ...definition('asker'), ...settings })
+  const service = await openTestService()
+  const added = await post(service, '/api/servers', { ...definition('asker'), ...settings })
   expect(added.statusCode, added.body).toBe(201)
-  await post(house, '/api/servers/asker/start')
-  const key = await newKey(house)
+  await post(service, '/api/servers/asker/start')
+  const key = await newKey(service)
   const open = (name: string, path = '/mcp/asker', capabilities: object = ALL) =>
-    AnsweringAgent.legacy(name, { address: house.address, key, path }, capabilities)
-  const instances = async () => (await get(house, 'asker')).instances
-  return { house, key, open, instances }
+    AnsweringAgent.legacy(name, { address: service.address, key, path }, capabilities)
+  const instances = async () => (await get(service, 'asker')).instances
+  return { service, key, open, instances }
 }
 
 const whoami = async (agent: AnsweringAgent, tool = 'whoami') =>
@@ -80,18 +80,18 @@ describe('sharing: per_session', () => {
   })
 
   test('the process of a session ends with the session, and all of them end when the server is stopped', async () => {
-    const { house, open, instances } = await setUp()
+    const { service, open, instances } = await setUp()
     const [alice, bob] = [await open('alice'), await open('bob')]
     const [ofAlice, ofBob] = [await whoami(alice), await whoami(bob)]
     await alice.end()
     await expect.poll(() => isAlive(ofAlice.pid)).toBe(false)
     expect(isAlive(ofBob.pid)).toBe(true)
     expect((await instances()).map(({ pid }) => pid)).not.toContain(ofAlice.pid)
-    expect((await post(house, '/api/servers/asker/stop')).statusCode).toBe(200)
+    expect((await post(service, '/api/servers/asker/stop')).statusCode).toBe(200)
     expect(isAlive(ofBob.pid)).toBe(false)
     expect(await instances()).toEqual([])
     expect(await bob.call('whoami')).toContain("'asker' is stopped")
-    await post(house, '/api/servers/asker/start')
+    await post(service, '/api/servers/asker/start')
     expect((await whoami(bob)).pid).not.toBe(ofBob.pid)
   })
 
@@ -126,20 +126,20 @@ describe('sharing: per_session', () => {
   })
 
   test('log lines name the instance that wrote them', async () => {
-    const { house, open, instances } = await setUp()
+    const { service, open, instances } = await setUp()
     await (await open('alice')).call('say', { line: 'a line of alice' })
     const number = (await instances()).at(-1)?.id
     await expect
-      .poll(async () => (await house.inject('/api/logs?server_id=asker&search=alice')).json().items)
+      .poll(async () => (await service.inject('/api/logs?server_id=asker&search=alice')).json().items)
       .toMatchObject([{ message: 'a line of alice', data: { instance: number } }])
   })
 
   test('the memory of a server is the sum of its processes', async () => {
-    const { house, open } = await setUp()
+    const { service, open } = await setUp()
     await whoami(await open('alice'))
     await expect
       .poll(async () => {
-        const { resources, instances } = await get(house, 'asker')
+        const { resources, instances } = await get(service, 'asker')
         const parts = instances.map((instance) => instance.resources?.rss_bytes ?? 0)
         const sum = parts.reduce((total, part) => total + part, 0)
         return parts.length === 2 && parts.every(Boolean) && sum === resources?.rss_bytes
@@ -150,9 +150,9 @@ describe('sharing: per_session', () => {
 
 describe('sharing: per_agent', () => {
   test('sessions of one agent share a process that other agents do not use', async () => {
-    const { house, key, instances } = await setUp({ sharing: 'per_agent' })
-    const endpoint = (of: string) => ({ address: house.address, key: of, path: '/mcp' })
-    const other = await newKey(house, 'codex')
+    const { service, key, instances } = await setUp({ sharing: 'per_agent' })
+    const endpoint = (of: string) => ({ address: service.address, key: of, path: '/mcp' })
+    const other = await newKey(service, 'codex')
     const [one, two, three] = [
       await AnsweringAgent.legacy('one', endpoint(key), ALL),
       await AnsweringAgent.legacy('two', endpoint(key), ALL),
@@ -169,33 +169,33 @@ describe('sharing: per_agent', () => {
 
 describe('sharing: auto', () => {
   test('clients share a server until it asks one of them, and the reason is kept across restarts of Toolroom', async () => {
-    const { house, open, instances } = await setUp({})
+    const { service, open, instances } = await setUp({})
     const [alice, bob] = [await open('alice'), await open('bob', '/mcp')]
     expect((await whoami(alice)).pid).toBe((await whoami(bob, 'asker__whoami')).pid)
     expect(await instances()).toHaveLength(1)
-    expect((await get(house, 'asker')).sharing_reason).toBeNull()
+    expect((await get(service, 'asker')).sharing_reason).toBeNull()
     expect(JSON.parse(await alice.call('elicit', { who: 'alice' })).content.name).toBe('alice')
-    expect((await get(house, 'asker')).sharing_reason).toBe('It asked its client for input')
+    expect((await get(service, 'asker')).sharing_reason).toBe('It asked its client for input')
     const carol = await open('carol')
     const { pid } = await whoami(carol)
     expect((await instances()).map((each) => each.pid)).toContain(pid)
     // A session that has used the shared process stays with it.
     expect((await whoami(alice)).pid).not.toBe(pid)
     expect(await instances()).toHaveLength(2)
-    await house.close()
-    const again = await openHouse({ home: house.home })
+    await service.close()
+    const again = await openTestService({ home: service.home })
     expect((await get(again, 'asker')).sharing_reason).toBe('It asked its client for input')
   })
 
   test('a server that logs during a call, or announces tasks, depends on its client', async () => {
-    const { house, open } = await setUp({})
+    const { service, open } = await setUp({})
     await (await open('alice')).call('log', { who: 'alice' })
     await expect
-      .poll(async () => (await get(house, 'asker')).sharing_reason)
+      .poll(async () => (await get(service, 'asker')).sharing_reason)
       .toBe('It sent log messages during a call')
     const tasks = { ...definition('asker', ['--tasks']), name: 'worker' }
-    await post(house, '/api/servers', tasks)
-    await post(house, '/api/servers/worker/start')
-    expect((await get(house, 'worker')).sharing_reason).toBe('It announces tasks')
+    await post(service, '/api/servers', tasks)
+    await post(service, '/api/servers/worker/start')
+    expect((await get(service, 'worker')).sharing_reason).toBe('It announces tasks')
   })
 })

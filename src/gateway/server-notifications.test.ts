@@ -5,30 +5,30 @@ import {
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startPipe } from '../../test/conformance/pipe.mjs'
 import { openWatchable } from '../../test/fixtures/http/watchable.ts'
-import { type House, openHouse } from '../../test/support/house.ts'
 import { agentAt } from '../../test/support/libraries.ts'
-import { definition, post } from '../../test/support/running.ts'
+import { definition, post } from '../../test/support/running-servers.ts'
+import { openTestService, type TestService } from '../../test/support/test-service.ts'
 
 /** Adds a modern server with the id `new`, by transport. */
 const ADD_SERVER = {
-  async stdio(house: House) {
-    await post(house, '/api/servers', { ...definition('conformance', ['--era=modern']), name: 'new' })
-    await post(house, '/api/servers/new/start')
+  async stdio(service: TestService) {
+    await post(service, '/api/servers', { ...definition('conformance', ['--era=modern']), name: 'new' })
+    await post(service, '/api/servers/new/start')
   },
-  async http(house: House) {
+  async http(service: TestService) {
     const pipe = await startPipe()
     onTestFinished(() => pipe.close())
-    await post(house, '/api/http-servers', { name: 'new', url: pipe.url })
-    await post(house, '/api/http-servers/new/tools/unknown/call', {}) // connects to the server
+    await post(service, '/api/http-servers', { name: 'new', url: pipe.url })
+    await post(service, '/api/http-servers/new/tools/unknown/call', {}) // connects to the server
   },
 }
 
 describe.each(Object.entries(ADD_SERVER))('modern servers over %s', (transport, addServer) => {
   test(`a legacy agent gets the prompts and resources of a modern server, and their changes, over ${transport}`, async () => {
-    const house = await openHouse()
-    await addServer(house)
+    const service = await openTestService()
+    await addServer(service)
     const received: string[] = []
-    const agent = await agentAt(house, '/mcp', (it) => {
+    const agent = await agentAt(service, '/mcp', (it) => {
       it.setNotificationHandler(
         ResourceUpdatedNotificationSchema,
         ({ params }) => void received.push(params.uri),
@@ -62,10 +62,10 @@ describe.each(Object.entries(ADD_SERVER))('modern servers over %s', (transport, 
 test('a legacy HTTP server that has lost its session gets all subscriptions and log levels again', async () => {
   const server = await openWatchable()
   onTestFinished(() => void server.close())
-  const house = await openHouse()
-  await post(house, '/api/http-servers', { name: 'far', url: server.url })
-  await post(house, '/api/http-servers/far/tools/nothing/call', {})
-  const agent = await agentAt(house)
+  const service = await openTestService()
+  await post(service, '/api/http-servers', { name: 'far', url: server.url })
+  await post(service, '/api/http-servers/far/tools/nothing/call', {})
+  const agent = await agentAt(service)
   await expect.poll(async () => (await agent.listResources()).resources).toHaveLength(1)
   await agent.subscribeResource({ uri: 'note://1' })
   await agent.setLoggingLevel('error')

@@ -3,38 +3,38 @@ import { startPipe } from '../../test/conformance/pipe.mjs'
 import { AnsweringAgent } from '../../test/support/answering-agent.ts'
 import { type Exchange, LegacyAgent, modernRequest, textIn } from '../../test/support/event-streams.ts'
 import { newKey } from '../../test/support/gateway.ts'
-import { openHouse } from '../../test/support/house.ts'
-import { definition, get, post } from '../../test/support/running.ts'
+import { definition, get, post } from '../../test/support/running-servers.ts'
+import { openTestService } from '../../test/support/test-service.ts'
 
 const TASKS = 'io.modelcontextprotocol/tasks'
 const WITH_TASKS = { elicitation: {}, extensions: { [TASKS]: {}, 'com.example/other': {} } }
 
 async function setUp(kind: string, more: object = {}, args: readonly string[] = []) {
-  const house = await openHouse()
-  const added = await post(house, '/api/servers', { ...definition(kind, args), name: kind, ...more })
+  const service = await openTestService()
+  const added = await post(service, '/api/servers', { ...definition(kind, args), name: kind, ...more })
   expect(added.statusCode, added.body).toBe(201)
-  await post(house, `/api/servers/${kind}/start`)
-  const endpoint = (path: string) => ({ address: house.address, key, path })
-  const key = await newKey(house)
-  return { house, key, endpoint }
+  await post(service, `/api/servers/${kind}/start`)
+  const endpoint = (path: string) => ({ address: service.address, key, path })
+  const key = await newKey(service)
+  return { service, key, endpoint }
 }
 
 describe('the tasks extension of 2026-07-28', () => {
   const open = async (more: object = {}, args: readonly string[] = []) => {
-    const { house, endpoint } = await setUp('conformance', more, args)
+    const { service, endpoint } = await setUp('conformance', more, args)
     const send =
       (path: string) =>
       (method: string, params: Record<string, unknown> = {}, capabilities: object = WITH_TASKS) =>
         modernRequest(endpoint(path), method, params, { capabilities, id: 'mine' })
-    return { house, send, alone: send('/mcp/conformance'), together: send('/mcp') }
+    return { service, send, alone: send('/mcp/conformance'), together: send('/mcp') }
   }
   const openHttp = async () => {
     const pipe = await startPipe()
     onTestFinished(() => pipe.close())
-    const house = await openHouse()
-    await post(house, '/api/http-servers', { name: 'far', url: pipe.url })
-    await post(house, '/api/http-servers/far/tools/greet/call', {}) // the first call connects to the server
-    const endpoint = { address: house.address, key: await newKey(house), path: '/mcp/far' }
+    const service = await openTestService()
+    await post(service, '/api/http-servers', { name: 'far', url: pipe.url })
+    await post(service, '/api/http-servers/far/tools/greet/call', {}) // the first call connects to the server
+    const endpoint = { address: service.address, key: await newKey(service), path: '/mcp/far' }
     const alone = (method: string, params: Record<string, unknown>) =>
       modernRequest(endpoint, method, params, { capabilities: WITH_TASKS, id: 'mine' })
     return { alone }
@@ -50,18 +50,18 @@ describe('the tasks extension of 2026-07-28', () => {
   ] as const)(
     'server/discover at /mcp/{server_id} announces what a server of the era %s announces, also while it is stopped',
     async (_, args) => {
-      const { house, alone } = await open({}, args)
+      const { service, alone } = await open({}, args)
       const expected = {
         ...{ tools: { listChanged: true }, prompts: { listChanged: true } },
         ...{ resources: { subscribe: true, listChanged: true }, logging: {}, completions: {} },
         extensions: { [TASKS]: {} },
       }
       expect(await announced(alone('server/discover'))).toEqual(expected)
-      await post(house, '/api/servers/conformance/stop')
+      await post(service, '/api/servers/conformance/stop')
       expect(await announced(alone('server/discover'))).toEqual(expected)
-      expect((await get(house, 'conformance')).status).toBe('stopped')
-      await house.close()
-      const again = await openHouse({ home: house.home })
+      expect((await get(service, 'conformance')).status).toBe('stopped')
+      await service.close()
+      const again = await openTestService({ home: service.home })
       const path = { address: again.address, key: await newKey(again), path: '/mcp/conformance' }
       expect(await announced(modernRequest(path, 'server/discover'))).toEqual(expected)
     },
@@ -104,7 +104,7 @@ describe('the tasks extension of 2026-07-28', () => {
   )
 
   test("a subscription that the server refuses gets the server's own error, and one ends with its server", async () => {
-    const { house, alone } = await open()
+    const { service, alone } = await open()
     const notifications = { taskIds: ['any'] }
     const refused = await alone('subscriptions/listen', { notifications }, {}).responded()
     expect(refused.error).toMatchObject({
@@ -113,7 +113,7 @@ describe('the tasks extension of 2026-07-28', () => {
     })
     const stream = alone('subscriptions/listen', { notifications })
     await expect.poll(() => stream.messages).toHaveLength(1)
-    await post(house, '/api/servers/conformance/stop')
+    await post(service, '/api/servers/conformance/stop')
     expect((await stream.responded()).result).toMatchObject({ resultType: 'complete' })
     await stream.closed()
   })
@@ -134,8 +134,8 @@ describe('tasks as in 2025-11-25', () => {
   const CLIENT = { tasks: { list: {}, cancel: {} } }
 
   test('a session with a process of its own gets everything: the capability, the task, its status and its result', async () => {
-    const { house, endpoint } = await setUp('worker')
-    expect((await get(house, 'worker')).sharing_reason).toBe('It announces tasks')
+    const { service, endpoint } = await setUp('worker')
+    expect((await get(service, 'worker')).sharing_reason).toBe('It announces tasks')
     const agent = await AnsweringAgent.legacy('alice', endpoint('/mcp/worker'), CLIENT)
     expect(agent.initialized.capabilities).toEqual({
       tools: {},

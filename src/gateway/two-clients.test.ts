@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { AnsweringAgent } from '../../test/support/answering-agent.ts'
 import { type Era, newKey } from '../../test/support/gateway.ts'
-import { type House, openHouse } from '../../test/support/house.ts'
 import { randomFrom } from '../../test/support/random.ts'
-import { definition, get, post } from '../../test/support/running.ts'
+import { definition, get, post } from '../../test/support/running-servers.ts'
+import { openTestService, type TestService } from '../../test/support/test-service.ts'
 
 const ALL = { elicitation: {}, sampling: {}, roots: { listChanged: true } }
 const TOOLS = ['elicit', 'sample', 'roots', 'log'] as const
@@ -13,17 +13,27 @@ const ROUNDS = 45
 type Sharing = 'auto' | 'shared' | 'per_agent' | 'per_session'
 
 async function setUp(sharing: Sharing, more: object = {}) {
-  const house = await openHouse()
-  const added = await post(house, '/api/servers', { ...definition('asker'), sharing, ...more })
+  const service = await openTestService()
+  const added = await post(service, '/api/servers', { ...definition('asker'), sharing, ...more })
   expect(added.statusCode, added.body).toBe(201)
-  await post(house, '/api/servers/asker/start')
-  return house
+  await post(service, '/api/servers/asker/start')
+  return service
 }
 
-const endpointOf = (house: House, key: string, path = '/mcp/asker') => ({ address: house.address, key, path })
+const endpointOf = (service: TestService, key: string, path = '/mcp/asker') => ({
+  address: service.address,
+  key,
+  path,
+})
 
-async function openAgent(era: Era, name: string, house: House, key: string, capabilities: object = ALL) {
-  const endpoint = endpointOf(house, key)
+async function openAgent(
+  era: Era,
+  name: string,
+  service: TestService,
+  key: string,
+  capabilities: object = ALL,
+) {
+  const endpoint = endpointOf(service, key)
   return era === 'legacy'
     ? AnsweringAgent.legacy(name, endpoint, capabilities)
     : AnsweringAgent.modern(name, endpoint, capabilities)
@@ -46,15 +56,15 @@ describe.each<[Sharing, Era, 'two keys' | 'one key']>([
   ['auto', 'modern', 'one key'],
 ])('sharing: %s, %s clients with %s', (sharing, era, keys) => {
   test('a question or log message never reaches another client, and no client answers for another', async () => {
-    const house = await setUp(sharing)
-    const first = await newKey(house)
-    const second = keys === 'two keys' ? await newKey(house, 'codex') : first
+    const service = await setUp(sharing)
+    const first = await newKey(service)
+    const second = keys === 'two keys' ? await newKey(service, 'codex') : first
     // One question tells Toolroom that the server depends on its client.
-    await (await openAgent(era, 'early', house, first)).call('elicit', { who: 'early' })
+    await (await openAgent(era, 'early', service, first)).call('elicit', { who: 'early' })
     const agents = [
-      await openAgent(era, 'alice', house, first),
-      await openAgent(era, 'bob', house, second),
-      await openAgent(era, 'mute', house, second, {}),
+      await openAgent(era, 'alice', service, first),
+      await openAgent(era, 'bob', service, second),
+      await openAgent(era, 'mute', service, second, {}),
     ]
     const random = randomFrom(7)
     let answered = 0
@@ -76,7 +86,7 @@ describe.each<[Sharing, Era, 'two keys' | 'one key']>([
     expect(answered).toBeGreaterThan(0)
     if (sharing === 'auto' && era === 'legacy') {
       // Each session has a process of its own, so no question is refused and no log message is lost.
-      const { instances, sharing_reason } = await get(house, 'asker')
+      const { instances, sharing_reason } = await get(service, 'asker')
       expect(sharing_reason).toBe('It asked its client for input')
       expect(instances.map(({ session_id }: { session_id: string | null }) => session_id)).toHaveLength(4)
       for (const { name, logs } of agents.slice(0, 2)) expect(logs, name).toBeGreaterThan(0)

@@ -90,7 +90,7 @@ export function createImporter(deps: Deps) {
       const items: ImportItem[] = []
       for (const written of entries) {
         const { entry: found, problem } = translated(written)
-        const entry = await placed(walled(found, input), input)
+        const entry = await placed(withIsolation(found, input), input)
         const { name, definition, enabled } = entry
         const result: Result =
           problem === undefined
@@ -127,8 +127,8 @@ export function createImporter(deps: Deps) {
 }
 export type Importer = ReturnType<typeof createImporter>
 
-/** The given walls are those of every STDIO server of the snippet. */
-function walled(entry: SnippetEntry, { isolation, isolation_options }: ImportInput): SnippetEntry {
+/** The given isolation is that of every STDIO server of the snippet. */
+function withIsolation(entry: SnippetEntry, { isolation, isolation_options }: ImportInput): SnippetEntry {
   const { definition } = entry
   if (definition.type === 'http') return entry
   return {

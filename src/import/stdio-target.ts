@@ -18,13 +18,14 @@ export function stdioTarget(servers: Servers, references: References): ImportTar
     },
     ServerInput,
     references,
-    (server, definition) => contentOf(server) === contentOf(definition) && hasWalls(server, definition),
+    (server, definition) =>
+      contentOf(server) === contentOf(definition) && hasSameIsolation(server, definition),
   )
   return {
     ...target,
     problem: (name, definition) => {
       const problem = target.problem(name, definition)
-      if (problem === undefined) checkWalls(definition)
+      if (problem === undefined) checkGivenIsolation(definition)
       return problem
     },
   }
@@ -33,16 +34,16 @@ export function stdioTarget(servers: Servers, references: References): ImportTar
 const contentOf = ({ command, args, env, cwd }: Server | StdioDefinition): string =>
   JSON.stringify([command, args, Object.entries(env).sort(), cwd ?? null])
 
-/** Walls that are not given are no difference. */
-function hasWalls(server: Server, given: StdioDefinition): boolean {
+/** Isolation that is not given is no difference. */
+function hasSameIsolation(server: Server, given: StdioDefinition): boolean {
   const { isolation, isolation_options } = server
   return JSON.stringify(isolationOver(server, given)) === JSON.stringify({ isolation, isolation_options })
 }
 
 /** Throws an AppError. A dry run finds this too. */
-function checkWalls(given: StdioDefinition): void {
-  const walls = isolationOver({ isolation: 'none', isolation_options: DEFAULT_OPTIONS }, given)
-  checkIsolation({ ...walls, command: given.command, args: given.args, package: given.package ?? null })
+function checkGivenIsolation(given: StdioDefinition): void {
+  const confinement = isolationOver({ isolation: 'none', isolation_options: DEFAULT_OPTIONS }, given)
+  checkIsolation({ ...confinement, command: given.command, args: given.args, package: given.package ?? null })
 }
 
 /**
@@ -58,9 +59,9 @@ export async function addImported(
   const run = containerImport(input)
   const isContainer = run?.ok && input.isolation === undefined
   const given = input.isolation_options
-  const walls = isContainer
+  const confinement = isContainer
     ? { ...run.fields, isolation_options: { ...run.fields.isolation_options, ...given } }
     : {}
-  const server = await servers.add({ ...input, ...walls, ...(start_mode && { start_mode }) }, by)
+  const server = await servers.add({ ...input, ...confinement, ...(start_mode && { start_mode }) }, by)
   return enabled ? server : servers.stop(server.id, by)
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AUTHORISED, openHouse } from '../../test/support/house.ts'
+import { AUTHORISED, openTestService } from '../../test/support/test-service.ts'
 import { editsBetween, nearest } from './did-you-mean.ts'
 
 const NAMES = ['github', 'gitlab', 'playwright', 'claude-code', 'a', 'fs']
@@ -49,13 +49,13 @@ function wholeTable(a: string, b: string): number {
 
 describe('an unknown name gets a hint with the name that was probably meant', () => {
   test('servers, also of the other kind, agents, tools, fields and query parameters', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const post = (url: string, payload: object) =>
-      house.inject({ method: 'POST', url, payload, headers: AUTHORISED })
+      service.inject({ method: 'POST', url, payload, headers: AUTHORISED })
     await post('/api/servers', { name: 'GitHub', command: 'node' })
     await post('/api/http-servers', { name: 'Docs', url: 'http://127.0.0.1:9/mcp', enabled: false })
     const get = async (url: string) => {
-      const { status, hint, errors } = (await house.inject({ url, headers: AUTHORISED })).json()
+      const { status, hint, errors } = (await service.inject({ url, headers: AUTHORISED })).json()
       return [status, hint ?? errors?.[0]?.message]
     }
     expect(await get('/api/servers/githbu')).toEqual([404, "Did you mean 'github'?"])
@@ -78,7 +78,7 @@ describe('an unknown name gets a hint with the name that was probably meant', ()
     expect((await post('/api/servers', { name: 'x', comand: 'node' })).json().errors).toEqual(
       expect.arrayContaining([{ path: '/comand', message: "is not a known field: did you mean 'command'?" }]),
     )
-    const protectedPath = await house.inject({ method: 'DELETE', url: '/api/servers/githbu' })
+    const protectedPath = await service.inject({ method: 'DELETE', url: '/api/servers/githbu' })
     expect(protectedPath.json().hint).toBeUndefined()
   })
 })

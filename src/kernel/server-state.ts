@@ -120,7 +120,7 @@ export interface Plan {
    */
   readonly program: (id: string) => Launch
   readonly cwd: string | null
-  readonly walls: Isolation
+  readonly confinement: Isolation
   readonly restart: RestartRules
   readonly timeouts: Timeouts
   /** Seconds without a call after which it goes to sleep; null for never. */

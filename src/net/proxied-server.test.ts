@@ -2,18 +2,18 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openProxy } from '../../test/fixtures/http/proxy.ts'
 import { openHttp, openHttps } from '../../test/fixtures/http/sites.ts'
 import { tiny } from '../../test/fixtures/http/tiny.ts'
-import { add } from '../../test/support/furnished.ts'
-import { openHouse } from '../../test/support/house.ts'
-import { post } from '../../test/support/running.ts'
+import { post } from '../../test/support/running-servers.ts'
+import { openTestService } from '../../test/support/test-service.ts'
+import { add } from '../../test/support/with-servers.ts'
 
 async function houseWithProxy(url: string, more: Record<string, string> = {}) {
   const proxy = await openProxy()
   onTestFinished(() => proxy.close())
   const login = proxy.origin.replace('//', '//me:pa55word@')
-  const house = await openHouse({ env: { HTTP_PROXY: login, HTTPS_PROXY: login, ...more } })
-  expect((await add(house, { name: 'far', url }, '/api/http-servers')).statusCode).toBe(201)
-  const connectionTest = async () => (await post(house, '/api/http-servers/far/test')).json()
-  return { proxy, house, connectionTest, proxyHost: new URL(proxy.origin).host }
+  const service = await openTestService({ env: { HTTP_PROXY: login, HTTPS_PROXY: login, ...more } })
+  expect((await add(service, { name: 'far', url }, '/api/http-servers')).statusCode).toBe(201)
+  const connectionTest = async () => (await post(service, '/api/http-servers/far/test')).json()
+  return { proxy, service, connectionTest, proxyHost: new URL(proxy.origin).host }
 }
 
 async function plainServer() {
@@ -25,7 +25,7 @@ async function plainServer() {
 test('the service reaches an HTTP server through the proxy of its environment', async () => {
   const site = await plainServer()
   const url = `http://plain.test:${site.port}/mcp`
-  const { proxy, house, connectionTest, proxyHost } = await houseWithProxy(url)
+  const { proxy, service, connectionTest, proxyHost } = await houseWithProxy(url)
   const report = await connectionTest()
   expect(report).toMatchObject({ ok: true, tool_count: 1 })
   expect(report.steps.map(({ name }: { name: string }) => name)).toEqual([
@@ -35,7 +35,7 @@ test('the service reaches an HTTP server through the proxy of its environment', 
     'tools_list',
   ])
   expect(report.steps[0].detail).toBe(`The proxy ${proxyHost} accepts connections`)
-  const call = await post(house, '/api/http-servers/far/tools/echo/call', { arguments: { text: 'hi' } })
+  const call = await post(service, '/api/http-servers/far/tools/echo/call', { arguments: { text: 'hi' } })
   expect(call.json()).toMatchObject({ content: [{ text: 'hi' }] })
   expect(new Set(proxy.requests.map(({ line }) => line))).toEqual(new Set([`POST ${url}`]))
 })

@@ -2,10 +2,10 @@ import { renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Kysely } from 'kysely'
 import { expect, test } from 'vitest'
+import { changingServer } from '../../test/support/changing-server.ts'
 import { Agent, newKey } from '../../test/support/gateway.ts'
-import { openHouse } from '../../test/support/house.ts'
-import { retold } from '../../test/support/retold.ts'
-import { post } from '../../test/support/running.ts'
+import { post } from '../../test/support/running-servers.ts'
+import { openTestService } from '../../test/support/test-service.ts'
 import type { Tool } from '../kernel/tool-fields.ts'
 import { MIGRATIONS } from './configuration/migrations.ts'
 import { kyselyDialect } from './sqlite/kysely.ts'
@@ -36,21 +36,21 @@ async function downgrade(path: string): Promise<void> {
 }
 
 test('approved tools of an earlier version stay approved, and what is not among them is held', async () => {
-  const house = await openHouse({ env })
-  const server = retold([READ])
-  await server.add(house)
-  await post(house, '/api/servers/retold/start')
-  await house.close()
-  await downgrade(join(house.data, 'toolroom.db'))
+  const service = await openTestService({ env })
+  const server = changingServer([READ])
+  await server.add(service)
+  await post(service, '/api/servers/changing/start')
+  await service.close()
+  await downgrade(join(service.data, 'toolroom.db'))
   server.write([READ, { ...READ, name: 'added' }])
-  const again = await openHouse({ home: house.home, env })
-  await post(again, '/api/servers/retold/start')
-  const { items } = (await again.inject('/api/servers/retold/tools')).json<{ items: Tool[] }>()
+  const again = await openTestService({ home: service.home, env })
+  await post(again, '/api/servers/changing/start')
+  const { items } = (await again.inject('/api/servers/changing/tools')).json<{ items: Tool[] }>()
   expect(items.map(({ name, state }) => [name, state])).toEqual([
     ['tell', 'ok'],
     ['read', 'ok'],
     ['added', 'held'],
   ])
   const agent = await Agent.open(again, await newKey(again), 'legacy')
-  expect((await agent.call('retold__read')).answers[0]).toHaveProperty('result')
+  expect((await agent.call('changing__read')).answers[0]).toHaveProperty('result')
 })

@@ -89,8 +89,9 @@ export async function launch(options: Options): Promise<Launched> {
     },
     explain: (exit, wasRunning) => {
       const output = { stderr: stderr.all, noise: noise.all }
-      const { args, skippedScripts, walls } = definition
-      const limitMb = walls.isolation === 'container' ? walls.isolation_options.memory_mb : undefined
+      const { args, skippedScripts, confinement } = definition
+      const limitMb =
+        confinement.isolation === 'container' ? confinement.isolation_options.memory_mb : undefined
       return cleaned(explainExit({ ...exit, ...output, wasRunning, args, skippedScripts, limitMb }))
     },
     stop: async (onStep) => {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { pidOf, runnerOf } from '../../test/support/runner.ts'
+import { pidOf, runnerOf } from '../../test/support/test-runner.ts'
 
 type Runner = ReturnType<typeof runnerOf>['runner']
 

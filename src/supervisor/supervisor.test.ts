@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { fencesOf, leftAfter, NO_WALLS, ownMark, placesOf, processesOf } from '../../test/support/marked.ts'
+import {
+  groupsOf,
+  leftAfter,
+  NO_ISOLATION,
+  ownMark,
+  placesOf,
+  processesOf,
+} from '../../test/support/marked-processes.ts'
 import type { Plan } from '../kernel/server-state.ts'
 import type { ToolList } from '../mcp/client/tool-list.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
@@ -14,7 +21,7 @@ const fixture = (name: string) =>
 const plan = (id: string, more: Partial<Plan> = {}): Plan => ({
   program: () => ({ ok: true, command: process.execPath, args: [fixture(id.replace(/\d+$/, ''))], env: {} }),
   cwd: null,
-  walls: NO_WALLS,
+  confinement: NO_ISOLATION,
   restart: { policy: 'on_failure', max_delay_s: 300 },
   timeouts: { start_s: 60, request_s: 60, stop_s: 1 },
   sleeps_after_s: null,
@@ -22,7 +29,7 @@ const plan = (id: string, more: Partial<Plan> = {}): Plan => ({
 })
 
 /** A supervisor whose servers are called like their fixture, with a number behind it. */
-function house() {
+function service() {
   const mark = ownMark()
   const lines: string[] = []
   const lists: ToolList[] = []
@@ -31,7 +38,7 @@ function house() {
   const supervisor = new Supervisor<StdioClient>({
     mark,
     slots: new StartSlots(4, 600_000), // a slow machine frees no slot before the handshake
-    places: placesOf(fencesOf(mark)),
+    places: placesOf(groupsOf(mark)),
     clean: (text) => text,
     connect: (_, __, streams) => {
       spawning.now += 1
@@ -63,7 +70,7 @@ const options = { timeoutMs: 60_000 }
 
 describe('supervisor', () => {
   test('a server can be called while it is running, and a call after its stop fails as closed', async () => {
-    const { supervisor, start, lists } = house()
+    const { supervisor, start, lists } = service()
     expect(supervisor.life('echo1').client).toBeUndefined()
     expect(await start('echo1')).toEqual({ ok: true })
     expect(lists[0]?.tools.map(({ name }) => name)).toContain('echo')
@@ -79,7 +86,7 @@ describe('supervisor', () => {
   })
 
   test('a call fails at once when its server is killed', async () => {
-    const { supervisor, start } = house()
+    const { supervisor, start } = service()
     await start('echo1')
     const { client, state } = supervisor.life('echo1')
     const call = expect(client?.call('slow', { ms: 60_000 }, { timeoutMs: 60_000 })).rejects.toMatchObject({
@@ -91,7 +98,7 @@ describe('supervisor', () => {
   })
 
   test('removing a server does not affect one whose id starts with the same characters', async () => {
-    const { supervisor, start, mark } = house()
+    const { supervisor, start, mark } = service()
     await Promise.all(['echo1', 'echo12'].map((id) => start(id)))
     await supervisor.remove('echo1')
     expect(supervisor.life('echo12').state.status).toBe('running')
@@ -99,7 +106,7 @@ describe('supervisor', () => {
   })
 
   test('at most four servers start at the same time', async () => {
-    const { supervisor, start, spawning } = house()
+    const { supervisor, start, spawning } = service()
     const outcomes = await Promise.all(Array.from({ length: 24 }, (_, n) => start(`echo${n}`)))
     expect(outcomes.every(({ ok }) => ok)).toBe(true)
     expect(spawning.most).toBe(4)
@@ -107,7 +114,7 @@ describe('supervisor', () => {
   })
 
   test('close stops all servers, and no server starts afterwards', async () => {
-    const { supervisor, start, mark } = house()
+    const { supervisor, start, mark } = service()
     const ids = Array.from({ length: 12 }, (_, n) => `echo${n}`)
     const outcomes = await Promise.all(ids.map((id) => start(id)))
     expect(outcomes.every(({ ok }) => ok)).toBe(true)
@@ -117,7 +124,7 @@ describe('supervisor', () => {
   })
 
   test('changed tools are listed again, and stray output on stdout does no harm', async () => {
-    const { supervisor, start, lists, lines } = house()
+    const { supervisor, start, lists, lines } = service()
     await start('mutate1')
     await start('noisy1')
     await expect.poll(() => lists.length).toBeGreaterThanOrEqual(3)
@@ -126,7 +133,7 @@ describe('supervisor', () => {
   })
 
   test('responses with unknown ids do not break the start', async () => {
-    const { supervisor, start } = house()
+    const { supervisor, start } = service()
     const outcome = await start('liar1')
     expect(['running', 'failed', 'backoff']).toContain(supervisor.life('liar1').state.status)
     expect(outcome).toHaveProperty('ok')

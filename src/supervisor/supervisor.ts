@@ -162,11 +162,11 @@ export class Supervisor<C extends McpConnection> {
       now: Date.now,
       random: Math.random,
       launch: async () => {
-        const { program, cwd, walls } = entry.plan
+        const { program, cwd, confinement } = entry.plan
         const found = program(id)
         if (!found.ok) throw new StartFailure(found.error, false)
         return launch({
-          definition: { ...found, cwd, walls, serverId: id.split('~')[0] ?? id }, // without the number of an instance,
+          definition: { ...found, cwd, confinement, serverId: id.split('~')[0] ?? id }, // without the number of an instance,
           mark: `${this.#deps.mark}/${id}/`, // with a final slash, or the mark of `a` would be a prefix of that of `ab`
           graces: () => this.#gracesOf(entry),
           places,

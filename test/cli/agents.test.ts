@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkCommands, cliEnv, namesIn, runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED, type House, openHouse } from '../support/house.ts'
-import { post, register } from '../support/running.ts'
+import { post, register } from '../support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../support/test-service.ts'
 
 const SECRET = 'ghp_Cli0123456789abcdefghijABCDEFGHIJ01'
 const CURSOR = `{
@@ -16,7 +16,7 @@ const CURSOR = `{
 `
 
 /** Two agents, one with a secret in its file, and one whose file is broken. */
-async function seeded(): Promise<House> {
+async function seeded(): Promise<TestService> {
   const home = ownFolder()
   mkdirSync(join(home, '.cursor'))
   writeFileSync(join(home, '.cursor', 'mcp.json'), CURSOR)
@@ -24,16 +24,16 @@ async function seeded(): Promise<House> {
   writeFileSync(join(home, '.codex', 'config.toml'), 'model = "o4"\n')
   mkdirSync(join(home, 'config', 'zed'), { recursive: true })
   writeFileSync(join(home, 'config', 'zed', 'settings.json'), '{\n  "a": 1\n  "b": 2\n}\n')
-  const house = await openHouse({ home })
-  await register(house, 'echo')
-  await post(house, '/api/servers/echo/start')
-  await house.inject({
+  const service = await openTestService({ home })
+  await register(service, 'echo')
+  await post(service, '/api/servers/echo/start')
+  await service.inject({
     method: 'PUT',
     url: '/api/presets/work',
     headers: AUTHORISED,
     payload: { servers: ['echo'] },
   })
-  return house
+  return service
 }
 
 const OWN = [
@@ -112,10 +112,10 @@ checkCommands(OWN, seeded, () => ({
 }))
 
 test('agents are shown with their files, connected with a diff and a backup, and restored byte for byte (ux.md, promise 2)', async () => {
-  const house = await seeded()
-  const env = cliEnv(house)
+  const service = await seeded()
+  const env = cliEnv(service)
   const cli = (...argv: string[]) => runCli(env, argv)
-  const file = join(house.home, '.cursor', 'mcp.json')
+  const file = join(service.home, '.cursor', 'mcp.json')
 
   const listed = (await cli('agents')).stdout
   expect(listed).toMatch(/^ {2}AGENT +SERVERS +VIA +TOOLS +~TOKENS +FILE/)
@@ -151,7 +151,7 @@ test('agents are shown with their files, connected with a diff and a backup, and
   expect((await cli('enable', 'echo', '--in', 'codex')).stdout).toMatch(
     /^✓ codex {2}~[\\/]\.codex[\\/]config\.toml/,
   )
-  const toml = join(house.home, '.codex', 'config.toml')
+  const toml = join(service.home, '.codex', 'config.toml')
   expect(readFileSync(toml, 'utf8')).toContain('[mcp_servers.echo]')
   expect((await cli('disable', 'echo', '--in', 'codex', '--dry-run')).stdout).toMatch(
     /^-\[mcp_servers\.echo\]$/m,

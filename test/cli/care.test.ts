@@ -5,10 +5,10 @@ import { CARE } from '../../src/cli/table/care.ts'
 import { checkCommands, cliEnv, runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
 import { PRIVATE_FILE } from '../support/home-env.ts'
-import { AUTHORISED, openHouse } from '../support/house.ts'
 import { leaveBehind } from '../support/orphan.ts'
-import { post, register } from '../support/running.ts'
+import { post, register } from '../support/running-servers.ts'
 import { hasTmux, openTerminal } from '../support/terminal.ts'
+import { AUTHORISED, openTestService } from '../support/test-service.ts'
 
 const EMPTY_EXPORT = {
   format: 'toolroom-export',
@@ -24,7 +24,7 @@ const EMPTY_EXPORT = {
 
 checkCommands(
   CARE.map(({ name }) => name).filter((name) => name !== 'doctor'),
-  openHouse,
+  openTestService,
   ({ home }) => ({
     orphans: { ok: [[]], fails: [['1'], 5] },
     'backup ls': { ok: [[]] },
@@ -52,10 +52,10 @@ checkCommands(
 )
 
 test('a secret is read from stdin and never shown, and an export with it can be imported with its passphrase', async () => {
-  const house = await openHouse()
-  const cli = (argv: readonly string[], stdin?: string) => runCli(cliEnv(house), argv, stdin)
-  const file = join(house.home, 'export.json')
-  await register(house, 'echo')
+  const service = await openTestService()
+  const cli = (argv: readonly string[], stdin?: string) => runCli(cliEnv(service), argv, stdin)
+  const file = join(service.home, 'export.json')
+  await register(service, 'echo')
 
   const stored = await cli(['secrets', 'set', 'A_TOKEN'], 'a-secret-value\n')
   expect(stored).toEqual({ code: 0, stdout: 'Stored A_TOKEN\n', stderr: '' })
@@ -72,7 +72,7 @@ test('a secret is read from stdin and never shown, and an export with it can be 
   expect(statSync(file).mode & 0o777).toBe(PRIVATE_FILE)
   expect(readFileSync(file, 'utf8')).not.toContain('a-secret-value')
 
-  await house.inject({ method: 'DELETE', url: '/api/servers/echo', headers: AUTHORISED })
+  await service.inject({ method: 'DELETE', url: '/api/servers/echo', headers: AUTHORISED })
   expect(await cli(['import', file], 'another passphrase')).toMatchObject({ code: 2 })
   const imported = await cli(['import', file], 'a long passphrase')
   expect(imported).toMatchObject({ code: 0, stdout: expect.stringMatching(/^created +server echo/m) })
@@ -81,8 +81,8 @@ test('a secret is read from stdin and never shown, and an export with it can be 
 })
 
 test('config set says when a restart is needed, and backup restore shows the difference before it writes', async () => {
-  const house = await openHouse()
-  const cli = async (...argv: string[]) => (await runCli(cliEnv(house), argv)).stdout
+  const service = await openTestService()
+  const cli = async (...argv: string[]) => (await runCli(cliEnv(service), argv)).stdout
   expect(await cli('config', 'set', 'log_level', 'debug', '--dry-run')).toMatch(
     /^Would change log_level from info to debug\n/,
   )
@@ -91,14 +91,14 @@ test('config set says when a restart is needed, and backup restore shows the dif
   )
   expect(await cli('config', 'get', 'ALLOWED_HOSTS')).toBe('a.lan,b.lan\n')
   expect(await cli('config', 'set', 'allowed_hosts', '--default')).toMatch(/^allowed_hosts is -/)
-  expect(await cli('config', 'path', '--plain')).toContain(`Settings\t${join(house.data, 'config.json')}\n`)
+  expect(await cli('config', 'path', '--plain')).toContain(`Settings\t${join(service.data, 'config.json')}\n`)
   expect(await cli('version')).toMatch(/^Toolroom \d.*\nService \d\S* at http/)
 
-  const file = join(house.home, '.cursor', 'mcp.json')
+  const file = join(service.home, '.cursor', 'mcp.json')
   const before = '{ "mcpServers": { "mine": { "command": "mine" } } }'
-  mkdirSync(join(house.home, '.cursor'))
+  mkdirSync(join(service.home, '.cursor'))
   writeFileSync(file, before)
-  await post(house, '/api/agents/cursor/connect', {})
+  await post(service, '/api/agents/cursor/connect', {})
   expect(readFileSync(file, 'utf8')).toContain('toolroom')
   expect(await cli('backup', 'ls')).toMatch(/cursor +set /)
   expect(await cli('backup', 'restore', 'curs', '--dry-run')).toMatch(/^✓ cursor .*\n(?:.*\n)*-.*toolroom/)
@@ -110,9 +110,9 @@ test('config set says when a restart is needed, and backup restore shows the dif
 test.skipIf(process.platform === 'win32')(
   'orphans lists a process whose agent has ended, and ends the chosen one only after a confirmation',
   async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const { pid, script } = await leaveBehind()
-    const cli = (...argv: string[]) => runCli(cliEnv(house), ['orphans', ...argv])
+    const cli = (...argv: string[]) => runCli(cliEnv(service), ['orphans', ...argv])
     expect((await cli(String(pid))).stdout).toMatch(new RegExp(`^ {2}PID.*\\n {2}${pid} .*${script}\\n$`))
     expect(await cli(String(pid), '--end')).toMatchObject({
       code: 2,
@@ -131,15 +131,15 @@ test.skipIf(process.platform === 'win32')(
 test.runIf(hasTmux)(
   'on a terminal, secrets set asks for the value and does not show it; Backspace works, and Ctrl-C stores nothing',
   async () => {
-    const house = await openHouse()
-    const { start, shows, press, screen } = openTerminal(cliEnv(house))
+    const service = await openTestService()
+    const { start, shows, press, screen } = openTerminal(cliEnv(service))
     start('secrets set A_TOKEN')
     await shows('Value of A_TOKEN (not shown):')
     press('hidden-valueX', 'BSpace', 'Enter')
     await shows(/\nStored A_TOKEN\n[\s\S]*code 0\n/)
     expect(screen()).not.toContain('hidden')
-    await register(house, 'echo', [], { env: { A_TOKEN: `\${secret:A_TOKEN}` } })
-    const shown = await house.inject({ url: '/api/secrets', headers: AUTHORISED })
+    await register(service, 'echo', [], { env: { A_TOKEN: `\${secret:A_TOKEN}` } })
+    const shown = await service.inject({ url: '/api/secrets', headers: AUTHORISED })
     expect(shown.json()).toMatchObject({ items: [{ name: 'A_TOKEN', used_by: ['echo'] }] })
 
     start('secrets set B_TOKEN')
@@ -148,7 +148,7 @@ test.runIf(hasTmux)(
     await shows(/code 130\n/)
     press('echo typed', 'Enter')
     await shows(/[#$] echo typed\ntyped\n/) // the terminal shows again what is typed
-    expect((await house.inject({ url: '/api/secrets', headers: AUTHORISED })).json().items).toHaveLength(1)
+    expect((await service.inject({ url: '/api/secrets', headers: AUTHORISED })).json().items).toHaveLength(1)
   },
 )
 

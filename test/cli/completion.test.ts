@@ -7,9 +7,9 @@ import { candidates, type Names } from '../../src/cli/completion/candidates.ts'
 import { MAIN } from '../support/bridge.ts'
 import { cliEnv, runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
-import { openHouse } from '../support/house.ts'
-import { register } from '../support/running.ts'
+import { register } from '../support/running-servers.ts'
 import { hasTmux, openTerminal } from '../support/terminal.ts'
+import { openTestService } from '../support/test-service.ts'
 
 const NAMES: Names = {
   lists: { server: ['github', 'gitlab', 'postgres'], agent: ['cursor', 'claude-code'], package: ['grows'] },
@@ -82,18 +82,20 @@ for (const [shell, { start, load }] of Object.entries(SHELLS))
 test.skipIf(process.platform === 'win32')(
   'toolroom logs gi<Tab> in bash completes from the cache, also when the service is down (ux.md, check 30)',
   async () => {
-    const house = await openHouse()
-    await register(house, 'echo', [], { name: 'github' })
-    const env = { ...cliEnv(house), PATH: `${house.home}:${process.env.PATH}` }
-    writeProgram(house.home)
+    const service = await openTestService()
+    await register(service, 'echo', [], { name: 'github' })
+    const env = { ...cliEnv(service), PATH: `${service.home}:${process.env.PATH}` }
+    writeProgram(service.home)
     const { stdout: script } = await runCli(env, ['completion', 'bash'])
     const typed = `COMP_LINE='toolroom logs gi'; COMP_POINT=16; _toolroom; printf '%s\\n' "\${COMPREPLY[@]}"`
     const tab = async () => (await promisify(execFile)('bash', ['-c', `${script}\n${typed}`], { env })).stdout
 
     await tab() // the first one has asked the service for the names
-    await expect.poll(() => existsSync(join(house.data, 'completions.json')), { timeout: 60_000 }).toBe(true)
+    await expect
+      .poll(() => existsSync(join(service.data, 'completions.json')), { timeout: 60_000 })
+      .toBe(true)
     expect(await tab()).toBe('github\n')
-    await house.close()
+    await service.close()
     expect(await tab()).toBe('github\n')
   },
 )

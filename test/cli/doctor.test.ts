@@ -15,14 +15,14 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { MAIN } from '../support/bridge.ts'
 import { checkCommands, cliEnv, runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
-import { leftAfter } from '../support/marked.ts'
+import { leftAfter } from '../support/marked-processes.ts'
 import { houseWithRegistry, npmEnv } from '../support/packages.ts'
 import { openRegistry } from '../support/registry/registry.ts'
-import { get, register } from '../support/running.ts'
+import { get, register } from '../support/running-servers.ts'
 
 checkCommands(
   ['doctor'],
-  async () => (await houseWithRegistry([])).house,
+  async () => (await houseWithRegistry([])).service,
   () => ({ doctor: { ok: [[], ['--fix', '--dry-run']], fails: [['path'], 2], isLocal: true } }),
 )
 
@@ -33,19 +33,19 @@ test.skipIf(process.platform === 'win32')(
     onTestFinished(() => void vi.unstubAllEnvs())
     vi.stubEnv('TERM', 'xterm') // a service in a terminal does not look for programs in the login shell's PATH
     vi.stubEnv('SHELL', '/bin/sh')
-    const { house, home } = await houseWithRegistry([], {}, { search: 'off' })
+    const { service, home } = await houseWithRegistry([], {}, { search: 'off' })
     vi.stubEnv('HOME', home)
     const tools = join(home, 'tools')
     mkdirSync(tools)
     writeFileSync(join(tools, 'notes-mcp'), '#!/bin/sh\n')
     chmodSync(join(tools, 'notes-mcp'), 0o755)
     writeFileSync(join(home, '.profile'), `export PATH="$PATH:${tools}"\n`)
-    await register(house, 'echo')
-    await register(house, 'echo', [], { name: 'time', command: 'uvx-of-nowhere' })
-    await register(house, 'echo', [], { name: 'notes', command: 'notes-mcp' })
+    await register(service, 'echo')
+    await register(service, 'echo', [], { name: 'time', command: 'uvx-of-nowhere' })
+    await register(service, 'echo', [], { name: 'notes', command: 'notes-mcp' })
     mkdirSync(join(home, 'config', 'zed'), { recursive: true })
     writeFileSync(join(home, 'config', 'zed', 'settings.json'), '{\n  "a": 1\n  "b": 2\n}\n')
-    const settings = join(house.data, 'config.json')
+    const settings = join(service.data, 'config.json')
     writeFileSync(settings, '{}', { mode: 0o644 })
     const TMPDIR = ownFolder()
     const [left, young] = ['toolroom-temporary-aaaaaa', 'toolroom-temporary-bbbbbb'].map((name) =>
@@ -53,7 +53,7 @@ test.skipIf(process.platform === 'win32')(
     )
     for (const folder of [left, young]) mkdirSync(folder ?? '')
     utimesSync(left ?? '', 1, 1)
-    const env = { ...cliEnv(house), TMPDIR }
+    const env = { ...cliEnv(service), TMPDIR }
     const doctor = (...argv: string[]) => runCli(env, ['doctor', ...argv])
 
     const { code, stdout } = await doctor()
@@ -82,7 +82,7 @@ test.skipIf(process.platform === 'win32')(
     )
     expect(dry.stdout).toContain(`Would delete ${left}. Undo: not needed, nothing uses it\n`)
     expect(dry.stdout).toContain('Nothing was changed (--dry-run).\n')
-    expect((await get(house, 'notes')).command).toBe('notes-mcp')
+    expect((await get(service, 'notes')).command).toBe('notes-mcp')
     expect(statSync(settings).mode & 0o777).toBe(0o644)
 
     const fixed = await doctor('--fix', '--json')
@@ -100,7 +100,7 @@ test.skipIf(process.platform === 'win32')(
     expect(report.fixes).toHaveLength(3)
     for (const fix of report.fixes)
       expect(fix).toMatchObject({ done: true, error: null, undo: expect.any(String) })
-    expect((await get(house, 'notes')).command).toBe(`${tools}/notes-mcp`)
+    expect((await get(service, 'notes')).command).toBe(`${tools}/notes-mcp`)
     expect(statSync(settings).mode & 0o777).toBe(0o600)
     expect([left, young].map((folder) => existsSync(folder ?? ''))).toEqual([false, true])
     expect(readFileSync(join(home, 'config', 'zed', 'settings.json'), 'utf8')).toContain('"b": 2')
@@ -111,7 +111,7 @@ test.skipIf(process.platform === 'win32')(
 )
 
 test.skipIf(process.platform === 'win32')(
-  'doctor says where servers can run, and a server that cannot have its walls is a problem with its remedy',
+  'doctor says where servers can run, and a server that cannot have its confinement is a problem with its remedy',
   async () => {
     onTestFinished(() => void vi.unstubAllEnvs())
     const programs = ownFolder()
@@ -119,16 +119,16 @@ test.skipIf(process.platform === 'win32')(
     writeFileSync(refusing, '#!/bin/sh\necho "bwrap: No permissions" >&2\nexit 1\n', { mode: 0o755 })
     vi.stubEnv('PATH', `${programs}:${process.env.PATH}`)
     vi.stubEnv('DOCKER_HOST', 'unix:///nowhere/engine.sock')
-    const { house } = await houseWithRegistry([])
+    const { service } = await houseWithRegistry([])
     const isolation = async () => {
-      const { stdout } = await runCli({ ...cliEnv(house), TMPDIR: ownFolder() }, ['doctor'])
+      const { stdout } = await runCli({ ...cliEnv(service), TMPDIR: ownFolder() }, ['doctor'])
       return stdout.slice(stdout.indexOf('Isolation'), stdout.indexOf('Registry'))
     }
     expect(await isolation()).toMatch(
       /^Isolation {2}- sandbox: .*bwrap: No permissions.* \(not needed\)\n {11}- containers: .*\/nowhere\/engine\.sock.* \(not needed\)\n$/,
     )
-    await register(house, 'echo', [], { isolation: 'sandbox' })
-    await register(house, 'echo', [], { name: 'boxed', ...BOXED })
+    await register(service, 'echo', [], { isolation: 'sandbox' })
+    await register(service, 'echo', [], { name: 'boxed', ...BOXED })
     expect(await isolation()).toMatch(
       /^Isolation {2}✕ sandbox: .* \(needed by echo\)\. \S.*\n {11}✕ containers: .* \(needed by boxed\)\. \S.*\n$/,
     )

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cliEnv, runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
-import { openHouse } from '../support/house.ts'
 import { PLACES } from '../support/places.ts'
-import { get } from '../support/running.ts'
+import { get } from '../support/running-servers.ts'
+import { openTestService } from '../support/test-service.ts'
 
 const FILESYSTEM = createRequire(import.meta.url).resolve(
   '@modelcontextprotocol/server-filesystem/dist/index.js',
@@ -18,20 +18,20 @@ describe.skipIf(!hasSandbox)('with bubblewrap', () => {
     const home = ownFolder()
     vi.stubEnv('HOME', home)
     onTestFinished(() => void vi.unstubAllEnvs())
-    const house = await openHouse({ home })
+    const service = await openTestService({ home })
     mkdirSync(join(home, 'drafts'))
-    const cli = (...argv: string[]) => runCli(cliEnv(house), argv)
+    const cli = (...argv: string[]) => runCli(cliEnv(service), argv)
     const call = (tool: string, path: string) =>
       `--call=${tool}=${JSON.stringify({ path: join(home, path), content: 'hello' })}`
     await cli('add', 'files', '--isolation', 'sandbox', '--', process.execPath, FILESYSTEM, home)
     const top = await cli('trial', 'files', call('write_file', 'top.md'))
     expect(top).toMatchObject({ code: 0 })
     expect(top.stdout.split('\n').slice(2)).toEqual([
-      'The walls refused nothing that it tried. What it did not try was not seen: it may need more than this.',
+      'The isolation refused nothing that it tried. What it did not try was not seen: it may need more than this.',
       'It wrote files in memory only. They are lost when it ends:',
       '    ~/top.md',
       'To keep such files, name their folder with --write.',
-      'files runs behind these walls already.',
+      'files runs with this isolation already.',
       '',
     ])
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => `drafts/${name}.md`)
@@ -43,7 +43,7 @@ describe.skipIf(!hasSandbox)('with bubblewrap', () => {
         'It wrote files in memory only. They are lost when it ends:',
         ...['a', 'b', 'c', 'd', 'e'].map((name) => `    ~/drafts/${name}.md`),
         '    and 2 other files',
-        'Nothing was changed. This opens the walls for it:',
+        'Nothing was changed. This opens the isolation for it:',
         '  toolroom edit files --write ~/drafts',
         '',
       ].join('\n'),
@@ -51,7 +51,7 @@ describe.skipIf(!hasSandbox)('with bubblewrap', () => {
     expect(tried.stdout).not.toContain('According to its own errors')
     expect((await cli('trial', 'files', ...calls, '--plain')).stdout).toContain('lost\t~/drafts/a.md\n')
     expect(await cli('trial', 'files', ...calls, '--apply')).toMatchObject({ code: 0 })
-    expect(await get(house, 'files')).toMatchObject({ isolation_options: { write: ['~/drafts'] } })
+    expect(await get(service, 'files')).toMatchObject({ isolation_options: { write: ['~/drafts'] } })
     const kept = await cli('trial', 'files', call('write_file', 'drafts/h.md'))
     expect(kept.stdout).not.toContain('in memory only')
     expect(readFileSync(join(home, 'drafts/h.md'), 'utf8')).toBe('hello')

@@ -7,17 +7,17 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { MAIN } from '../support/bridge.ts'
 import { checkCommands, cliEnv, namesIn, runCli } from '../support/cli.ts'
-import { AUTHORISED, openHouse } from '../support/house.ts'
 import { houseWithRegistry, install, packageFolders } from '../support/packages.ts'
 import { toolPackage } from '../support/registry/tool-package.ts'
+import { AUTHORISED, openTestService } from '../support/test-service.ts'
 
 const OLD = toolPackage('grows', '1.0.0', { tools: ['a'], postinstall: true })
 const NEW = toolPackage('grows', '2.0.0', { tools: ['a', 'b'] })
 
 async function seeded() {
-  const { house } = await houseWithRegistry([toolPackage('other'), OLD, NEW])
-  await install(house, { name: 'grows', version: '1.0.0' })
-  return house
+  const { service } = await houseWithRegistry([toolPackage('other'), OLD, NEW])
+  await install(service, { name: 'grows', version: '1.0.0' })
+  return service
 }
 
 checkCommands(namesIn('Packages'), seeded, () => ({
@@ -36,10 +36,10 @@ checkCommands(namesIn('Packages'), seeded, () => ({
 }))
 
 test('install shows its phases on stderr, adds a server and enables it in an agent; update shows which tools are new', async () => {
-  const { house, home } = await houseWithRegistry([OLD, NEW])
+  const { service, home } = await houseWithRegistry([OLD, NEW])
   mkdirSync(join(home, '.cursor')) // an agent that is installed
   writeFileSync(join(home, '.cursor', 'mcp.json'), '{}')
-  const cli = (...argv: string[]) => runCli(cliEnv(house), argv)
+  const cli = (...argv: string[]) => runCli(cliEnv(service), argv)
   const installed = await cli('install', 'grows@1.0.0', '--add', '--enable-in', 'curs')
   const phases = installed.stderr.match(/^✓ \w+/gm)
   expect(phases).toEqual(['✓ resolving', '✓ installing', '✓ checking', '✓ finishing', '✓ creating'])
@@ -59,8 +59,8 @@ test('install shows its phases on stderr, adds a server and enables it in an age
 })
 
 test('install --allow-scripts runs the install scripts, which are skipped without it', async () => {
-  const { house, home } = await houseWithRegistry([OLD])
-  const cli = (...argv: string[]) => runCli(cliEnv(house), ['install', 'grows', ...argv])
+  const { service, home } = await houseWithRegistry([OLD])
+  const cli = (...argv: string[]) => runCli(cliEnv(service), ['install', 'grows', ...argv])
   expect((await cli()).stdout).toContain('Install scripts were skipped (grows)')
   expect(existsSync(join(home, 'canary'))).toBe(false)
   const allowed = await cli('--allow-scripts')
@@ -80,8 +80,8 @@ test('search --registry mcp asks the MCP Registry, and shows what it has', async
   await once(registry, 'listening')
   onTestFinished(() => void registry.close())
   const { port } = registry.address() as AddressInfo
-  const house = await openHouse({ env: { MCP_REGISTRY_URL: `http://127.0.0.1:${port}` } })
-  const found = await runCli(cliEnv(house), ['search', 'rain', 'weather', '--registry', 'mcp'])
+  const service = await openTestService({ env: { MCP_REGISTRY_URL: `http://127.0.0.1:${port}` } })
+  const found = await runCli(cliEnv(service), ['search', 'rain', 'weather', '--registry', 'mcp'])
   expect(found.code).toBe(0)
   expect(found.stdout).toMatch(/^ {2}NAME.*\n {2}io\.github\.jo\/weather +1\.0\.2 .* Weather of today\n$/)
   expect(paths).toEqual([expect.stringContaining('search=rain+weather')])
@@ -90,15 +90,15 @@ test('search --registry mcp asks the MCP Registry, and shows what it has', async
 test.skipIf(process.platform === 'win32')(
   'Ctrl-C during install exits with 130 and cancels the job, which leaves no folder',
   async () => {
-    const { house } = await houseWithRegistry([OLD], { grows: 'silent_tarball' })
-    const env = { PATH: process.env.PATH, ...cliEnv(house) }
+    const { service } = await houseWithRegistry([OLD], { grows: 'silent_tarball' })
+    const env = { PATH: process.env.PATH, ...cliEnv(service) }
     const child = spawn(process.execPath, [MAIN, 'install', 'grows'], { env })
     onTestFinished(() => void child.kill('SIGKILL'))
-    const jobs = async () => (await house.inject({ url: '/api/jobs', headers: AUTHORISED })).json()
+    const jobs = async () => (await service.inject({ url: '/api/jobs', headers: AUTHORISED })).json()
     await expect.poll(jobs).toMatchObject({ items: [{ status: 'running', phase: 'installing' }] })
     child.kill('SIGINT')
     expect(await once(child, 'close')).toEqual([130, null])
     await expect.poll(jobs).toMatchObject({ items: [{ status: 'cancelled' }] })
-    await expect.poll(() => packageFolders(house.data)).toEqual([])
+    await expect.poll(() => packageFolders(service.data)).toEqual([])
   },
 )

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
 import { checkCommands, cliEnv, namesIn, runCli } from '../support/cli.ts'
-import { type House, openHouse } from '../support/house.ts'
-import { post, register } from '../support/running.ts'
+import { post, register } from '../support/running-servers.ts'
+import { openTestService, type TestService } from '../support/test-service.ts'
 
 /** A server that runs, one that fails, and one at a URL. */
-async function seeded(): Promise<House> {
-  const house = await openHouse()
-  await register(house, 'echo', [], { tags: ['work'] })
-  await register(house, 'crash', [], { restart: { policy: 'never' } })
-  await post(house, '/api/servers/echo/start')
-  await post(house, '/api/servers/crash/start')
-  await post(house, '/api/http-servers', { name: 'Remote docs', url: 'http://127.0.0.1:9/mcp' })
-  return house
+async function seeded(): Promise<TestService> {
+  const service = await openTestService()
+  await register(service, 'echo', [], { tags: ['work'] })
+  await register(service, 'crash', [], { restart: { policy: 'never' } })
+  await post(service, '/api/servers/echo/start')
+  await post(service, '/api/servers/crash/start')
+  await post(service, '/api/http-servers', { name: 'Remote docs', url: 'http://127.0.0.1:9/mcp' })
+  return service
 }
 
 checkCommands(namesIn('Servers'), seeded, () => ({
@@ -53,8 +53,8 @@ checkCommands(namesIn('Servers'), seeded, () => ({
 }))
 
 test('ls, info, start and stop print tables, names and what went wrong, and exit with 9 if a part failed', async () => {
-  const house = await seeded()
-  const env = cliEnv(house)
+  const service = await seeded()
+  const env = cliEnv(service)
   const cli = (...argv: string[]) => runCli(env, argv)
 
   const listed = await cli('ls')
@@ -82,12 +82,12 @@ test('ls, info, start and stop print tables, names and what went wrong, and exit
   expect((await cli('restart')).stderr).toContain('run toolroom down, then toolroom up')
   expect((await cli('stop', 'remote')).stderr).toContain('runs at its own URL and cannot be stopped here')
   expect((await cli('stop', '--all')).code).toBe(0)
-  expect((await house.inject('/api/servers/echo')).json().status).toBe('stopped')
+  expect((await service.inject('/api/servers/echo')).json().status).toBe('stopped')
 })
 
 test('add, edit, why, test and rm say what they did, and never repeat a secret (ux.md, section 3)', async () => {
-  const house = await seeded()
-  const env = cliEnv(house)
+  const service = await seeded()
+  const env = cliEnv(service)
   const cli = (...argv: string[]) => runCli(env, argv)
   const secret = 'ghp_0123456789abcdefghijABCDEFGHIJ012345'
   const added = await cli(
@@ -145,5 +145,5 @@ test('add, edit, why, test and rm say what they did, and never repeat a secret (
 
   expect((await cli('rm', 'notes')).stderr).toContain('Add --yes')
   expect((await cli('rm', 'notes', '--yes')).stdout).toBe('Removed My notes.\n')
-  expect((await house.inject('/api/servers/notes')).statusCode).toBe(404)
+  expect((await service.inject('/api/servers/notes')).statusCode).toBe(404)
 })

@@ -5,13 +5,13 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { runningInstance } from '../../src/kernel/config/running-instance.ts'
 import { checkCommands, runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
-import { openHouse } from '../support/house.ts'
+import { openTestService } from '../support/test-service.ts'
 import { hasSystemd, userSystemd } from '../support/user-systemd.ts'
 
 /** Elsewhere it would install itself on this computer. */
 const INSTALL_FAILS: readonly [string[], number] = process.platform === 'linux' ? [[], 1] : [['x'], 2]
 
-checkCommands(['down', 'service install', 'service uninstall', 'service status'], openHouse, () => ({
+checkCommands(['down', 'service install', 'service uninstall', 'service status'], openTestService, () => ({
   down: { ok: [['--dry-run']], fails: [['--now'], 2] },
   'service install': { ok: [['--dry-run']], fails: INSTALL_FAILS, isLocal: true },
   'service uninstall': { ok: [[], ['--dry-run']], fails: [['x'], 2], isLocal: true },

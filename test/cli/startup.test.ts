@@ -7,8 +7,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { MAIN } from '../support/bridge.ts'
 import { cliEnv } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
-import { openHouse } from '../support/house.ts'
-import { post, register } from '../support/running.ts'
+import { post, register } from '../support/running-servers.ts'
+import { openTestService } from '../support/test-service.ts'
 
 const COST = fileURLToPath(new URL('../support/cost-at-exit.cjs', import.meta.url))
 /** Node's modules that take milliseconds to load. Commands load them only where they need them. */
@@ -48,10 +48,10 @@ async function costOfNode(env: Readonly<Record<string, string>>, argv: readonly 
 const LIMIT_MS = process.platform === 'win32' ? 700 : 350
 
 test(`toolroom ls takes at most ${LIMIT_MS} ms of CPU time with 20 servers, and no command loads modules of Node that it does not need`, async () => {
-  const house = await openHouse()
-  for (let n = 0; n < 20; n++) await register(house, 'echo', [], { name: `server ${n}` })
-  await post(house, '/api/servers/server-1/start')
-  const env = cliEnv(house)
+  const service = await openTestService()
+  for (let n = 0; n < 20; n++) await register(service, 'echo', [], { name: `server ${n}` })
+  await post(service, '/api/servers/server-1/start')
+  const env = cliEnv(service)
   const runs: Cost[] = []
   for (let n = 0; n < 3; n++) runs.push(await costOf(env, ['ls']))
   // Another program can only make a run slower.
@@ -63,10 +63,10 @@ test(`toolroom ls takes at most ${LIMIT_MS} ms of CPU time with 20 servers, and 
 })
 
 test('toolroom status loads at most 7 files with 96 kB of code', async () => {
-  const house = await openHouse()
+  const service = await openTestService()
   const folder = ownFolder()
   const child = spawn(process.execPath, [MAIN, 'status'], {
-    env: { PATH: process.env.PATH, ...cliEnv(house), NODE_V8_COVERAGE: folder },
+    env: { PATH: process.env.PATH, ...cliEnv(service), NODE_V8_COVERAGE: folder },
     stdio: 'ignore',
   })
   expect(await once(child, 'close')).toEqual([0, null])

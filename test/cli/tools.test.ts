@@ -2,20 +2,20 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import { MAIN } from '../support/bridge.ts'
+import { changingServer } from '../support/changing-server.ts'
 import { checkCommands, cliEnv, namesIn, runCli } from '../support/cli.ts'
-import { add } from '../support/furnished.ts'
-import { AUTHORISED, type House, openHouse } from '../support/house.ts'
 import { byNode } from '../support/real-servers.ts'
-import { retold } from '../support/retold.ts'
-import { post, register } from '../support/running.ts'
+import { post, register } from '../support/running-servers.ts'
 import { hasTmux, openTerminal } from '../support/terminal.ts'
+import { AUTHORISED, openTestService, type TestService } from '../support/test-service.ts'
+import { add } from '../support/with-servers.ts'
 
-async function seeded(): Promise<House> {
-  const house = await openHouse({ env: { HOLD_CHANGED_TOOLS: 'true' } })
-  await register(house, 'echo')
-  await register(house, 'dozen')
-  for (const id of ['echo', 'dozen']) await post(house, `/api/servers/${id}/start`)
-  return house
+async function seeded(): Promise<TestService> {
+  const service = await openTestService({ env: { HOLD_CHANGED_TOOLS: 'true' } })
+  await register(service, 'echo')
+  await register(service, 'dozen')
+  for (const id of ['echo', 'dozen']) await post(service, `/api/servers/${id}/start`)
+  return service
 }
 
 checkCommands(namesIn('Tools'), seeded, () => ({
@@ -39,8 +39,8 @@ checkCommands(namesIn('Tools'), seeded, () => ({
 }))
 
 test('tools, tool, review and call: costs, switches, changes word by word, and exit code 7 for an error of the tool', async () => {
-  const house = await seeded()
-  const env = cliEnv(house)
+  const service = await seeded()
+  const env = cliEnv(service)
   const cli = (...argv: string[]) => runCli(env, argv)
   const listed = (await cli('tools', 'echo')).stdout
   expect(listed).toMatch(/^ {2}SERVER +TOOL +~TOKENS +STATE +DESCRIPTION\n/)
@@ -60,30 +60,33 @@ test('tools, tool, review and call: costs, switches, changes word by word, and e
   expect((await cli('call', 'echo', 'echo', '--args', '[1]')).stderr).toContain('must be one JSON object')
 
   const tool = (description: string) => ({ name: 'find', description, inputSchema: { type: 'object' } })
-  const server = retold([tool('Finds old notes')])
-  await server.add(house)
-  await post(house, '/api/servers/retold/start')
-  await server.offer(house, [tool('Finds new notes')])
+  const server = changingServer([tool('Finds old notes')])
+  await server.add(service)
+  await post(service, '/api/servers/changing/start')
+  await server.offer(service, [tool('Finds new notes')])
   await expect
-    .poll(async () => (await cli('review', 'retold', 'find')).stdout)
+    .poll(async () => (await cli('review', 'changing', 'find')).stdout)
     .toBe(
       '▲ find  held: agents do not see it\n    description: Finds [-old-]{+new+} notes\n1 tool to review.\n',
     )
-  expect((await cli('review', 'retold', '--approve')).stdout).toMatch(/^Approved 1 tool\.$/m)
-  expect((await cli('review', 'retold')).stdout).toBe('Nothing of retold is new or changed.\n')
+  expect((await cli('review', 'changing', '--approve')).stdout).toMatch(/^Approved 1 tool\.$/m)
+  expect((await cli('review', 'changing')).stdout).toBe('Nothing of changing is new or changed.\n')
 })
 
 test('review shows changed prompts and instructions beside the tools, and approves them all', async () => {
-  const house = await openHouse({ env: { HOLD_CHANGED_TOOLS: 'true' } })
-  const server = retold({ prompts: [{ name: 'sum', description: 'Sums up' }], instructions: 'Be brief' })
-  await server.add(house)
-  await post(house, '/api/servers/retold/start')
-  const prompts = () => house.inject({ url: '/api/servers/retold/prompts', headers: AUTHORISED })
+  const service = await openTestService({ env: { HOLD_CHANGED_TOOLS: 'true' } })
+  const server = changingServer({
+    prompts: [{ name: 'sum', description: 'Sums up' }],
+    instructions: 'Be brief',
+  })
+  await server.add(service)
+  await post(service, '/api/servers/changing/start')
+  const prompts = () => service.inject({ url: '/api/servers/changing/prompts', headers: AUTHORISED })
   await expect.poll(async () => (await prompts()).json()).toMatchObject({ items: [{ name: 'sum' }] })
   server.write({ prompts: [{ name: 'sum', description: 'Sums it up' }], instructions: 'Be kind' })
-  await post(house, '/api/servers/retold/restart')
+  await post(service, '/api/servers/changing/restart')
   const review = async (...more: string[]) =>
-    (await runCli(cliEnv(house), ['review', 'retold', ...more])).stdout
+    (await runCli(cliEnv(service), ['review', 'changing', ...more])).stdout
   await expect
     .poll(() => review())
     .toBe(
@@ -103,11 +106,11 @@ test('review shows changed prompts and instructions beside the tools, and approv
 test.skipIf(process.platform === 'win32')(
   'call shows progress and log messages on stderr while the tool runs, and Ctrl-C cancels the call at the server',
   async () => {
-    const house = await openHouse()
-    await add(house, { name: 'everything', start_mode: 'manual', ...byNode('everything') })
-    await register(house, 'teller')
-    for (const id of ['everything', 'teller']) await post(house, `/api/servers/${id}/start`)
-    const cli = (...argv: string[]) => runCli(cliEnv(house), ['call', ...argv])
+    const service = await openTestService()
+    await add(service, { name: 'everything', start_mode: 'manual', ...byNode('everything') })
+    await register(service, 'teller')
+    for (const id of ['everything', 'teller']) await post(service, `/api/servers/${id}/start`)
+    const cli = (...argv: string[]) => runCli(cliEnv(service), ['call', ...argv])
     const long = ['everything', 'trigger-long-running-operation', 'steps=2']
     const done = await cli(...long, 'duration=1')
     expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('completed') })
@@ -116,7 +119,7 @@ test.skipIf(process.platform === 'win32')(
     expect(JSON.parse(told.stdout)).toMatchObject({ content: [{ text: 'told' }] })
     expect(told.stderr).toContain('warning  db: the cache is cold\nemergency  {"code":7}\n')
 
-    const env = { PATH: process.env.PATH, ...cliEnv(house) }
+    const env = { PATH: process.env.PATH, ...cliEnv(service) }
     const slow = ['call', 'everything', 'trigger-long-running-operation', 'steps=6000', 'duration=600']
     const child = spawn(process.execPath, [MAIN, ...slow], { env })
     onTestFinished(() => void child.kill('SIGKILL'))
@@ -126,7 +129,7 @@ test.skipIf(process.platform === 'win32')(
     child.kill('SIGINT')
     expect(await once(child, 'close')).toEqual([130, null])
     expect(stderr).toMatch(/Cancelled trigger-long-running-operation\n$/)
-    const cancelled = () => house.inject({ url: '/api/calls?status=cancelled', headers: AUTHORISED })
+    const cancelled = () => service.inject({ url: '/api/calls?status=cancelled', headers: AUTHORISED })
     await expect
       .poll(async () => (await cancelled()).json())
       .toMatchObject({ items: [{ server_id: 'everything', status: 'cancelled' }] })
@@ -136,16 +139,16 @@ test.skipIf(process.platform === 'win32')(
 test.runIf(hasTmux)(
   'a question of a tool is asked on the terminal, and without one the call fails with exit code 2 and the question',
   async () => {
-    const house = await openHouse()
-    await register(house, 'asker')
-    await post(house, '/api/servers/asker/start')
-    const refused = await runCli(cliEnv(house), ['call', 'asker', 'elicit', 'who=Which name?', '--json'])
+    const service = await openTestService()
+    await register(service, 'asker')
+    await post(service, '/api/servers/asker/start')
+    const refused = await runCli(cliEnv(service), ['call', 'asker', 'elicit', 'who=Which name?', '--json'])
     expect(refused.code).toBe(2)
     expect(JSON.parse(refused.stdout)).toMatchObject({
       detail: 'elicit asks a question, and there is no terminal to ask on: Which name?',
     })
 
-    const { start, shows, press } = openTerminal(cliEnv(house))
+    const { start, shows, press } = openTerminal(cliEnv(service))
     start("call asker elicit who='Which name?'")
     await shows(/^Which name\?\n {2}name \(string, optional\):/m)
     press('Ada', 'Enter')

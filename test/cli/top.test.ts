@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { cliEnv } from '../support/cli.ts'
-import { add } from '../support/furnished.ts'
-import { type House, openHouse } from '../support/house.ts'
-import { post, register, until } from '../support/running.ts'
+import { post, register, until } from '../support/running-servers.ts'
 import { hasTmux, openTerminal, type Terminal } from '../support/terminal.ts'
+import { openTestService, type TestService } from '../support/test-service.ts'
+import { add } from '../support/with-servers.ts'
 
-async function seeded(): Promise<House> {
-  const house = await openHouse()
-  await register(house, 'echo', [], { name: 'github' })
-  await register(house, 'echo', [], { name: 'postgres' })
-  await post(house, '/api/servers/github/start')
-  return house
+async function seeded(): Promise<TestService> {
+  const service = await openTestService()
+  await register(service, 'echo', [], { name: 'github' })
+  await register(service, 'echo', [], { name: 'postgres' })
+  await post(service, '/api/servers/github/start')
+  return service
 }
 
 /** The program has ended, and the terminal is as before: what is typed is shown, and the shell runs it. */
@@ -61,8 +61,8 @@ test.runIf(hasTmux)(
 test.runIf(hasTmux)(
   'each key of top does what the help on ? says: enter details, l the log that follows, r restart, x stop, s sort, Escape back',
   async () => {
-    const house = await seeded()
-    const terminal = openTerminal(cliEnv(house))
+    const service = await seeded()
+    const terminal = openTerminal(cliEnv(service))
     const { press, shows, screen } = terminal
     terminal.start('top')
     await shows('> github')
@@ -80,24 +80,24 @@ test.runIf(hasTmux)(
     press('s')
     await shows('CALLS/M▼')
 
-    await post(house, '/api/servers/github/tools/echo/call', { arguments: { text: 'hello' } })
+    await post(service, '/api/servers/github/tools/echo/call', { arguments: { text: 'hello' } })
     press('Enter')
     await shows(/^ github {2}● running\n\n Id +github\n[\s\S]* Command +\S/)
     await shows(/ {2}TOOL +CALLS +ERR +P50 +P95\n {2}echo +1 +0% /)
     expectNarrow(screen())
-    const { pid: first } = await until(house, 'github', ({ pid }) => pid !== null)
+    const { pid: first } = await until(service, 'github', ({ pid }) => pid !== null)
     press('r')
     await shows(' restart github: running')
-    const { pid: second } = await until(house, 'github', ({ pid }) => pid !== null)
+    const { pid: second } = await until(service, 'github', ({ pid }) => pid !== null)
     expect(second).not.toBe(first)
 
     press('l')
     await shows(/^ github {2}● running\n[\s\S]* following {2}up down scroll .*\n$/)
-    await post(house, '/api/servers/github/restart')
+    await post(service, '/api/servers/github/restart')
     await shows(/(?:handshake done[\s\S]*){3}/)
     press('x')
     await shows(' stop github: stopped')
-    await until(house, 'github', ({ status }) => status === 'stopped')
+    await until(service, 'github', ({ status }) => status === 'stopped')
     press('Escape')
     await shows(/^> github +○ stopped /m)
     press('q')
@@ -108,11 +108,11 @@ test.runIf(hasTmux)(
 test.runIf(hasTmux)(
   'the log in top keeps still while it is scrolled back, an HTTP server cannot be restarted, Ctrl-Z suspends, and a service that ends ends top with its reason',
   async () => {
-    const house = await openHouse()
-    await register(house, 'flood', ['--rate=100', '--size=40'], { name: 'flood' })
-    await add(house, { name: 'remote', url: 'http://127.0.0.1:9/mcp' }, '/api/http-servers')
-    await post(house, '/api/servers/flood/start')
-    const terminal = openTerminal(cliEnv(house))
+    const service = await openTestService()
+    await register(service, 'flood', ['--rate=100', '--size=40'], { name: 'flood' })
+    await add(service, { name: 'remote', url: 'http://127.0.0.1:9/mcp' }, '/api/http-servers')
+    await post(service, '/api/servers/flood/start')
+    const terminal = openTerminal(cliEnv(service))
     const { press, shows, screen } = terminal
     terminal.start('top --ascii')
     await shows(/^> flood +\* running /m)
@@ -120,7 +120,7 @@ test.runIf(hasTmux)(
     await shows(/flood 100 .*\n following/)
     press('PageUp', 'Up')
     await shows(/flood 89 .*\n paused/)
-    await post(house, '/api/servers/flood/restart')
+    await post(service, '/api/servers/flood/restart')
     await shows(/flood 89 .*\n paused/)
     press('PageDown', 'Down')
     await shows(/flood 100 .*\n following/)
@@ -135,7 +135,7 @@ test.runIf(hasTmux)(
     await shows('> remote')
     expect(terminal.state()).toBe('1 0')
 
-    await house.close()
+    await service.close()
     await shows(/^toolroom: Toolroom does not respond at /m)
     expect(terminal.state()).toBe('0 1')
   },

@@ -3,23 +3,23 @@ import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import { MAIN } from '../support/bridge.ts'
 import { checkCommands, cliEnv, namesIn, runCli } from '../support/cli.ts'
-import { type House, openHouse } from '../support/house.ts'
-import { post, register } from '../support/running.ts'
+import { post, register } from '../support/running-servers.ts'
+import { openTestService, type TestService } from '../support/test-service.ts'
 
 const LATER = { timeout: 60_000 }
 
 /** A server with a call that succeeded and one that failed. */
-async function seeded(): Promise<House> {
-  const house = await openHouse()
-  await register(house, 'echo')
-  await post(house, '/api/servers/echo/start')
-  await call(house, 'echo', 'hello')
-  await post(house, '/api/servers/echo/tools/nothing/call', { arguments: {} })
-  return house
+async function seeded(): Promise<TestService> {
+  const service = await openTestService()
+  await register(service, 'echo')
+  await post(service, '/api/servers/echo/start')
+  await call(service, 'echo', 'hello')
+  await post(service, '/api/servers/echo/tools/nothing/call', { arguments: {} })
+  return service
 }
 
-const call = (house: House, tool: string, text: string) =>
-  post(house, `/api/servers/echo/tools/${tool}/call`, { arguments: { text } })
+const call = (service: TestService, tool: string, text: string) =>
+  post(service, `/api/servers/echo/tools/${tool}/call`, { arguments: { text } })
 
 checkCommands(namesIn('Watch'), seeded, () => ({
   logs: { ok: [[], ['ech', '--level', 'warn', '--since', '10m']], fails: [['--level', 'loud'], 2] },
@@ -30,8 +30,8 @@ checkCommands(namesIn('Watch'), seeded, () => ({
 }))
 
 test('logs, traffic, events and stats show the newest last, with the server, the tool and why a call failed', async () => {
-  const house = await seeded()
-  const cli = async (...argv: string[]) => (await runCli(cliEnv(house), argv)).stdout
+  const service = await seeded()
+  const cli = async (...argv: string[]) => (await runCli(cliEnv(service), argv)).stdout
   await expect.poll(() => cli('traffic', '--plain'), LATER).toMatch(/\n.+\n/)
 
   const [first, second] = (await cli('traffic')).split('\n')
@@ -51,7 +51,7 @@ test('logs, traffic, events and stats show the newest last, with the server, the
   expect(await cli('events')).toMatch(/^\d\d:\d\d:\d\d change .*echo/m)
   expect(await cli('stats')).toMatch(/^All servers, last 1h: 2 calls, 50% failed, p50 \d/)
   expect(await cli('stats', 'echo')).toMatch(/^ {2}echo +echo +1 +0% +\d+ms/m)
-  expect((await runCli(cliEnv(house), ['logs', '-n', '0'])).stderr).toContain(
+  expect((await runCli(cliEnv(service), ['logs', '-n', '0'])).stderr).toContain(
     '--limit must be a whole number from 1',
   )
 })
@@ -59,18 +59,18 @@ test('logs, traffic, events and stats show the newest last, with the server, the
 test.skipIf(process.platform === 'win32')(
   'traffic -f --json prints one document per line, old calls and new ones, once each, and Ctrl-C exits with 130',
   async () => {
-    const house = await seeded()
+    const service = await seeded()
     const child = spawn(process.execPath, [MAIN, 'traffic', '-f', '--json', '-n', '1'], {
-      env: { PATH: process.env.PATH, ...cliEnv(house) },
+      env: { PATH: process.env.PATH, ...cliEnv(service) },
     })
     onTestFinished(() => void child.kill('SIGKILL'))
     let output = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
     const tools = () => output.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).tool]))
     await expect.poll(tools, LATER).toHaveLength(1)
-    for (let at = 0; at < 3; at++) await call(house, 'echo', `text ${at}`)
+    for (let at = 0; at < 3; at++) await call(service, 'echo', `text ${at}`)
     await expect.poll(tools, LATER).toHaveLength(4)
-    await call(house, 'echo', 'last')
+    await call(service, 'echo', 'last')
     await expect.poll(tools, LATER).toHaveLength(5)
     expect(tools()).toEqual(['nothing', 'echo', 'echo', 'echo', 'echo'])
     child.kill('SIGINT')
@@ -79,14 +79,14 @@ test.skipIf(process.platform === 'win32')(
 )
 
 test('logs -f ends when the program that reads its lines has ended', async () => {
-  const house = await seeded()
+  const service = await seeded()
   const child = spawn(process.execPath, [MAIN, 'logs', '-f'], {
-    env: { PATH: process.env.PATH, ...cliEnv(house) },
+    env: { PATH: process.env.PATH, ...cliEnv(service) },
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   const closed = once(child, 'close')
   await once(child.stdout, 'data')
   child.stdout.destroy()
-  await post(house, '/api/servers/echo/restart')
+  await post(service, '/api/servers/echo/restart')
   expect(await closed).toEqual([0, null])
 })

@@ -9,7 +9,7 @@ import { startForwarder } from './forwarder.mjs'
 const KEY = { Authorization: 'Bearer one-key' }
 
 test('the forwarder adds the key and passes everything else through unchanged', async () => {
-  const { forwarder, seen } = await house((_, response) =>
+  const { forwarder, seen } = await service((_, response) =>
     response.writeHead(404, { 'X-Odd': 'yes' }).end('no'),
   )
   const reply = await ask(`${forwarder}?a=1`, {
@@ -25,7 +25,7 @@ test('the forwarder adds the key and passes everything else through unchanged', 
 })
 
 test('the forwarder rewrites its own name to that of the target and keeps other names', async () => {
-  const { target, forwarder, seen } = await house((_, response) => response.end())
+  const { target, forwarder, seen } = await service((_, response) => response.end())
   const own = new URL(forwarder).host
   await ask(forwarder, { headers: { Host: own, Origin: `http://${own}` } })
   await ask(forwarder, { headers: { Host: 'evil.example.com', Origin: 'http://evil.example.com' } })
@@ -37,7 +37,7 @@ test('the forwarder rewrites its own name to that of the target and keeps other 
 
 test('the forwarder streams each chunk immediately, and the target sees when the client disconnects', async () => {
   let close: Promise<unknown> = Promise.resolve()
-  const { forwarder } = await house((_, response) => {
+  const { forwarder } = await service((_, response) => {
     close = once(response, 'close')
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
   })
@@ -54,7 +54,7 @@ interface Seen extends Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'method'
   readonly body: string
 }
 
-async function house(answer: (request: IncomingMessage, response: ServerResponse) => unknown) {
+async function service(answer: (request: IncomingMessage, response: ServerResponse) => unknown) {
   const seen: Seen[] = []
   const server = createServer(async (message, response) => {
     const { headers, rawHeaders, method, url } = message

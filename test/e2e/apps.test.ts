@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { installPackages, programOf } from '../../scripts/fidelity/install.mjs'
 import { ERAS, openHost, UI } from '../support/apps.ts'
-import { type House, openHouse } from '../support/house.ts'
-import { post } from '../support/running.ts'
+import { post } from '../support/running-servers.ts'
+import { openTestService, type TestService } from '../support/test-service.ts'
 
 const MAP = '@modelcontextprotocol/server-map'
 const PDF = '@modelcontextprotocol/server-pdf'
@@ -13,19 +13,19 @@ const PATIENCE_MS = 300_000
 let folder = ''
 
 /** Two map servers, and one for PDF files. */
-async function openApps(): Promise<House> {
-  const house = await openHouse()
-  const paper = join(house.home, 'paper.pdf')
+async function openApps(): Promise<TestService> {
+  const service = await openTestService()
+  const paper = join(service.home, 'paper.pdf')
   writeFileSync(paper, '%PDF-1.4\n%%EOF\n')
   const run = async (name: string, program: string, ...args: string[]) => {
     const server = { name, command: process.execPath, args: [programOf(folder, program), '--stdio', ...args] }
-    const added = await post(house, '/api/servers', server)
+    const added = await post(service, '/api/servers', server)
     expect(added.statusCode, added.body).toBe(201)
-    const started = await post(house, `/api/servers/${name}/start`)
+    const started = await post(service, `/api/servers/${name}/start`)
     expect(started.statusCode, started.body).toBe(200)
   }
   await Promise.all([run('berlin', MAP), run('tokyo', MAP), run('paper', PDF, paper)])
-  return house
+  return service
 }
 
 beforeAll(async () => {
@@ -33,9 +33,9 @@ beforeAll(async () => {
 }, PATIENCE_MS)
 
 test('the pages of two map servers and a PDF server are told apart at /mcp, and each calls its own server, in both eras', async () => {
-  const house = await openApps()
+  const service = await openApps()
   for (const era of ERAS) {
-    const { ask, items, call, pageOf } = await openHost(house, era)
+    const { ask, items, call, pageOf } = await openHost(service, era)
     const hello = era === 'legacy' ? 'initialize' : 'server/discover'
     expect((await ask(hello)).result).toMatchObject({ capabilities: { extensions: { [UI]: {} } } })
     const pages = {
@@ -51,17 +51,17 @@ test('the pages of two map servers and a PDF server are told apart at /mcp, and 
       expect(page).toMatchObject({ uri, mimeType: 'text/html;profile=mcp-app' })
       expect(page?.text).toContain(`<title>${server === 'paper' ? 'PDF Viewer' : 'CesiumJS Globe'}</title>`)
       expect(page?._meta).toMatchObject({ ui: { csp: { connectDomains: expect.any(Array) } } })
-      const before = await callsOf(house, server, tool)
+      const before = await callsOf(service, server, tool)
       expect(await call(tool)).toContain('Invalid arguments') // before it uses the network
-      expect(await callsOf(house, server, tool)).toBe(before + 1)
+      expect(await callsOf(service, server, tool)).toBe(before + 1)
     }
   }
 })
 
 test('an agent without the extension uses the tools of servers with pages, in both eras', async () => {
-  const house = await openApps()
+  const service = await openApps()
   for (const era of ERAS) {
-    const { call, items } = await openHost(house, era, { capabilities: {} })
+    const { call, items } = await openHost(service, era, { capabilities: {} })
     const names = (await items('tools/list', 'tools')).map(({ name }) => name)
     expect(names).toEqual(
       expect.arrayContaining(['berlin__show-map', 'tokyo__show-map', 'paper__display_pdf']),
@@ -73,8 +73,8 @@ test('an agent without the extension uses the tools of servers with pages, in bo
 })
 
 /** How often a tool of a server was called. */
-async function callsOf(house: House, server: string, tool: string): Promise<number> {
-  const { items } = (await house.inject('/api/metrics/tools')).json<{
+async function callsOf(service: TestService, server: string, tool: string): Promise<number> {
+  const { items } = (await service.inject('/api/metrics/tools')).json<{
     items: { server_id: string; tool: string; calls: { total: number } }[]
   }>()
   return items.find((each) => each.server_id === server && each.tool === tool)?.calls.total ?? 0

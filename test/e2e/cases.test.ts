@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { ask, briefly, expectReads, portOf, verdictOn } from '../support/answers.ts'
 import { bodyCases } from '../support/body.contract.ts'
 import { covers } from '../support/covers.ts'
-import { add, furnished, HTTP_SERVER, SERVER } from '../support/furnished.ts'
-import { AUTHORISED, type House, openHouse, TOKEN } from '../support/house.ts'
 import { houseWithRegistry, install, installed, packages } from '../support/packages.ts'
 import { rawAnswer } from '../support/raw-http.ts'
 import { BAD_LOG_QUERIES, GOOD_LOG_QUERIES } from '../support/refused-bodies.ts'
 import { toolPackage } from '../support/registry/registry.ts'
+import { AUTHORISED, openTestService, type TestService, TOKEN } from '../support/test-service.ts'
 import { tokenCases } from '../support/token.contract.ts'
+import { add, HTTP_SERVER, openWithServers, SERVER } from '../support/with-servers.ts'
 
 tokenCases()
 bodyCases()
@@ -17,14 +17,14 @@ bodyCases()
 describe('paths', () => {
   test('a path works with and without a trailing slash, without a redirect', async () => {
     covers('path-trailing-slash', 'api-prefix', 'versioning-none')
-    const house = await furnished()
+    const service = await openWithServers()
     for (const path of [
       '/api/servers',
       '/api/servers/github',
       '/api/http-servers',
       '/api/http-servers/docs',
     ]) {
-      const [plain, slashed] = [await ask(house, 'GET', path), await ask(house, 'GET', `${path}/`)]
+      const [plain, slashed] = [await ask(service, 'GET', path), await ask(service, 'GET', `${path}/`)]
       expect([plain.status, slashed.status]).toEqual([200, 200])
       expect(slashed.body).toBe(plain.body)
     }
@@ -34,14 +34,14 @@ describe('paths', () => {
       headers: AUTHORISED,
       payload: { command: 'node' },
     }
-    expect((await house.inject(changed as { method: 'PATCH' })).statusCode).toBe(200)
+    expect((await service.inject(changed as { method: 'PATCH' })).statusCode).toBe(200)
   })
 
   test('a server path accepts the id or the exact name, and anything else is not found', async () => {
     covers('resource-stdio-server-id', 'resource-http-server-id', 'servers-get')
-    const house = await furnished()
-    await add(house, { name: 'My Notes', command: 'node' })
-    await expectReads(house, [
+    const service = await openWithServers()
+    await add(service, { name: 'My Notes', command: 'node' })
+    await expectReads(service, [
       ['an id', '/api/servers/github', 200],
       ['a name', '/api/servers/GitHub', 200],
       ['a name with a space', '/api/servers/My%20Notes', 200],
@@ -61,11 +61,11 @@ describe('paths', () => {
 
   test('an agent path accepts the type or an alias, and any other name is not found', async () => {
     covers('resource-agent-type')
-    const house = await openHouse()
-    const typeAt = async (path: string) => JSON.parse((await ask(house, 'GET', path)).body).agent_type
+    const service = await openTestService()
+    const typeAt = async (path: string) => JSON.parse((await ask(service, 'GET', path)).body).agent_type
     expect(await typeAt('/api/agents/claude-code')).toBe('claude-code')
     expect(await typeAt('/api/agents/windsurf')).toBe('devin-desktop')
-    await expectReads(house, [
+    await expectReads(service, [
       ['a display name', '/api/agents/Claude%20Code', 404, 'not_found'],
       ['an unknown type', '/api/agents/unknown-agent', 404, 'not_found'],
       ['__proto__', '/api/agents/__proto__', 404, 'not_found'],
@@ -74,18 +74,18 @@ describe('paths', () => {
 
   test('a package is uninstalled by its id and by its name', async () => {
     covers('resource-package-id-or-name')
-    const { house } = await houseWithRegistry([toolPackage('@acme/notes-mcp')])
+    const { service } = await houseWithRegistry([toolPackage('@acme/notes-mcp')])
     for (const form of ['id', 'name'] as const) {
-      const report = await install(house, { name: '@acme/notes-mcp' })
+      const report = await install(service, { name: '@acme/notes-mcp' })
       expect(report.id).not.toBe(report.name)
-      expect((await packages(house, 'DELETE', `/${report[form]}`)).status, form).toBe(204)
-      expect(await installed(house), form).toEqual([])
+      expect((await packages(service, 'DELETE', `/${report[form]}`)).status, form).toBe(204)
+      expect(await installed(service), form).toEqual([])
     }
   })
 
   test('a malformed path is a bad request, and an unknown path is not found', async () => {
-    const house = await openHouse()
-    await expectReads(house, [
+    const service = await openTestService()
+    await expectReads(service, [
       ['no percent-encoding', '/api/servers/%zz', 400, 'bad_request'],
       ['a cut-off percent-encoding', '/api/servers/%2', 400, 'bad_request'],
       ['invalid UTF-8', '/api/servers/%ff', 400, 'bad_request'],
@@ -107,7 +107,7 @@ describe('paths', () => {
   })
 
   test('an unsupported method gets 405 with the supported methods in Allow', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const known: Record<string, string> = {
       '/api/servers': 'GET, HEAD, POST',
       '/api/servers/x': 'DELETE, GET, HEAD, PATCH',
@@ -121,7 +121,7 @@ describe('paths', () => {
     const methods = METHODS.filter((method) => method !== 'CONNECT') // opens a tunnel, which Node handles itself
     for (const [path, allow] of Object.entries(known)) {
       for (const method of methods.filter((each) => !allow.split(', ').includes(each))) {
-        const answer = await ask(house, method, path)
+        const answer = await ask(service, method, path)
         expect
           .soft(briefly(answer.status, answer.body, 2), `${method} ${path}`)
           .toEqual([405, 'method_not_allowed'])
@@ -131,7 +131,7 @@ describe('paths', () => {
   })
 
   test('HEAD returns the same headers as GET, without the body', async () => {
-    const house = await furnished()
+    const service = await openWithServers()
     for (const path of [
       '/api/servers',
       '/api/servers/github',
@@ -139,7 +139,7 @@ describe('paths', () => {
       '/docs',
       '/api/servers/missing',
     ]) {
-      const [get, head] = [await ask(house, 'GET', path), await ask(house, 'HEAD', path)]
+      const [get, head] = [await ask(service, 'GET', path), await ask(service, 'HEAD', path)]
       expect([head.status, head.header('content-type'), head.body]).toEqual([
         get.status,
         get.header('content-type'),
@@ -176,9 +176,9 @@ describe('paths', () => {
       'bad_request',
     ],
   ])('a malformed HTTP request is refused before routing: %s', async (_, text, status, code) => {
-    const house = await openHouse()
-    const bytes = text.replace('HERE', `127.0.0.1:${portOf(house)}`).replace('LONG', 'x'.repeat(17_000))
-    const answer = await rawAnswer({ port: portOf(house) }, bytes)
+    const service = await openTestService()
+    const bytes = text.replace('HERE', `127.0.0.1:${portOf(service)}`).replace('LONG', 'x'.repeat(17_000))
+    const answer = await rawAnswer({ port: portOf(service) }, bytes)
     expect(briefly(answer.status, answer.body, 2)).toEqual([status, code])
     expect(answer.header('content-type')).toBe('application/problem+json')
     expect(answer.header('cache-control')).toBe('no-store')
@@ -187,7 +187,7 @@ describe('paths', () => {
 
 describe('the order of checks', () => {
   test('the checks of a request run in a fixed order: fixing the first error reveals the next', async () => {
-    const house = await furnished()
+    const service = await openWithServers()
     const sent = { method: 'OPTIONS', path: '/api/nowhere', body: 'x'.repeat(2_000_000) }
     const headers: Record<string, string> = {
       Host: 'evil.com',
@@ -212,7 +212,7 @@ describe('the order of checks', () => {
     ]
     for (const [mend, status, code] of ladder) {
       mend()
-      const answer = await ask(house, sent.method, sent.path, headers, sent.body)
+      const answer = await ask(service, sent.method, sent.path, headers, sent.body)
       expect
         .soft(briefly(answer.status, answer.body, 2), `${sent.method} ${sent.path}`)
         .toEqual([status, code])
@@ -226,10 +226,10 @@ describe('the order of checks', () => {
     ['a Content-Encoding', { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, 'x'],
     ['another charset', { 'Content-Type': 'application/json; charset=utf-16' }, 'x'],
   ])('path and method are checked before the body: %s', async (_, headers, body) => {
-    const house = await openHouse()
+    const service = await openTestService()
     const [unknown, wrong] = [
-      await ask(house, 'POST', '/api/nowhere', headers, body),
-      await ask(house, 'POST', '/api/health', headers, body),
+      await ask(service, 'POST', '/api/nowhere', headers, body),
+      await ask(service, 'POST', '/api/health', headers, body),
     ]
     expect.soft(briefly(unknown.status, unknown.body, 2)).toEqual([404, 'not_found'])
     expect.soft(briefly(wrong.status, wrong.body, 2)).toEqual([405, 'method_not_allowed'])
@@ -238,23 +238,26 @@ describe('the order of checks', () => {
 })
 
 describe('servers and logs', () => {
-  const audited = async (house: House, action: string) =>
-    (await house.inject('/api/logs?source=audit&order=asc&limit=1000'))
+  const audited = async (service: TestService, action: string) =>
+    (await service.inject('/api/logs?source=audit&order=asc&limit=1000'))
       .json()
       .items.filter(({ data }: { data: { action: string } }) => data.action === action)
 
   test('an invalid log filter is refused with its name', async () => {
     covers('open-log-filters', 'logs-get')
-    const house = await openHouse()
-    await expectReads(house, [...BAD_LOG_QUERIES, ...GOOD_LOG_QUERIES])
+    const service = await openTestService()
+    await expectReads(service, [...BAD_LOG_QUERIES, ...GOOD_LOG_QUERIES])
     const clear = { method: 'DELETE', headers: AUTHORISED } as const
     for (const query of ['limit=1', 'order=asc', 'cursor=1', 'format=csv', 'level=loud', 'since=1m&until=2m'])
-      expect(await verdictOn(house, { ...clear, url: `/api/logs?${query}` })).toEqual([422, 'invalid_input'])
-    expect(await verdictOn(house, { url: '/api/logs/download?format=xml' })).toEqual([422, 'invalid_input'])
+      expect(await verdictOn(service, { ...clear, url: `/api/logs?${query}` })).toEqual([
+        422,
+        'invalid_input',
+      ])
+    expect(await verdictOn(service, { url: '/api/logs/download?format=xml' })).toEqual([422, 'invalid_input'])
   })
 
   test('a changed command is audited with the old and the new value', async () => {
-    const house = await furnished()
+    const service = await openWithServers()
     const snippet = { mcpServers: { github: { command: 'node', args: ['main.js'] } }, on_conflict: 'update' }
     const patch = {
       method: 'PATCH',
@@ -262,52 +265,55 @@ describe('servers and logs', () => {
       headers: AUTHORISED,
       payload: { command: 'deno' },
     }
-    expect((await house.inject(patch as { method: 'PATCH' })).json()).toMatchObject({
+    expect((await service.inject(patch as { method: 'PATCH' })).json()).toMatchObject({
       command: 'deno',
       revision: 2,
     })
-    expect((await add(house, snippet, '/api/servers/import')).json().items).toMatchObject([
+    expect((await add(service, snippet, '/api/servers/import')).json().items).toMatchObject([
       { outcome: 'updated' },
     ])
-    expect(await audited(house, 'server_updated')).toMatchObject([
+    expect(await audited(service, 'server_updated')).toMatchObject([
       { data: { subject: 'github', changed: { command: { before: 'npx', after: 'deno' } } } },
       { data: { subject: 'github', changed: { command: { before: 'deno', after: 'node' } } } },
     ])
   })
 
   test('a name or an id is unique across both kinds of server', async () => {
-    const house = await furnished()
+    const service = await openWithServers()
     const taken = [409, 'server_exists']
     const post = { method: 'POST', headers: AUTHORISED } as const
     for (const name of ['GitHub', 'github', 'GITHUB', 'Docs', 'docs']) {
-      expect(await verdictOn(house, { ...post, url: '/api/servers', payload: { ...SERVER, name } })).toEqual(
-        taken,
-      )
+      expect(
+        await verdictOn(service, { ...post, url: '/api/servers', payload: { ...SERVER, name } }),
+      ).toEqual(taken)
       const payload = { ...HTTP_SERVER, name }
-      expect(await verdictOn(house, { ...post, url: '/api/http-servers', payload })).toEqual(taken)
+      expect(await verdictOn(service, { ...post, url: '/api/http-servers', payload })).toEqual(taken)
     }
   })
 
   test('the 501st server is refused until another one is deleted', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const names = Array.from({ length: 500 }, (_, index) => [`s${index}`, { command: 'node' }])
-    const report = (await add(house, { mcpServers: Object.fromEntries(names) }, '/api/servers/import')).json()
+    const report = (
+      await add(service, { mcpServers: Object.fromEntries(names) }, '/api/servers/import')
+    ).json()
     expect(report.items.filter(({ outcome }: { outcome: string }) => outcome !== 'created')).toEqual([])
-    const full = await add(house, HTTP_SERVER, '/api/http-servers')
+    const full = await add(service, HTTP_SERVER, '/api/http-servers')
     expect(briefly(full.statusCode, full.body, 2)).toEqual([409, 'limit_reached'])
-    await house.inject({ method: 'DELETE', url: '/api/servers/s0', headers: AUTHORISED })
-    expect((await add(house, HTTP_SERVER, '/api/http-servers')).statusCode).toBe(201)
+    await service.inject({ method: 'DELETE', url: '/api/servers/s0', headers: AUTHORISED })
+    expect((await add(service, HTTP_SERVER, '/api/http-servers')).statusCode).toBe(201)
   })
 
   test('a download completes correctly when the log is cleared during it', async () => {
-    const house = await openHouse()
-    for (let count = 0; count < 3000; count += 1) house.log.info({ count, filler: 'x'.repeat(500) }, 'a line')
-    const { items } = (await house.inject('/api/logs?limit=1')).json()
-    const body = (await fetch(`${house.address}/api/logs/download`)).body?.getReader()
+    const service = await openTestService()
+    for (let count = 0; count < 3000; count += 1)
+      service.log.info({ count, filler: 'x'.repeat(500) }, 'a line')
+    const { items } = (await service.inject('/api/logs?limit=1')).json()
+    const body = (await fetch(`${service.address}/api/logs/download`)).body?.getReader()
     const first = await body?.read()
-    const cleared = await house.inject({ method: 'DELETE', url: '/api/logs', headers: AUTHORISED })
+    const cleared = await service.inject({ method: 'DELETE', url: '/api/logs', headers: AUTHORISED })
     expect(cleared.json().deleted).toBeGreaterThan(2999)
-    house.log.info('a line that came later')
+    service.log.info('a line that came later')
     let text = Buffer.from(first?.value ?? []).toString()
     for (let part = await body?.read(); part?.value; part = await body?.read())
       text += Buffer.from(part.value).toString()
@@ -321,15 +327,15 @@ describe('servers and logs', () => {
 
   test('logs can be cleared twice and downloaded as a file, and the audit trail is kept', async () => {
     covers('logs-clear', 'logs-download', 'does-logs', 'resource-log-entries')
-    const house = await furnished()
-    const clear = () => house.inject({ method: 'DELETE', url: '/api/logs/', headers: AUTHORISED })
-    const [download, ...clears] = await Promise.all([house.inject('/api/logs/download'), clear(), clear()])
+    const service = await openWithServers()
+    const clear = () => service.inject({ method: 'DELETE', url: '/api/logs/', headers: AUTHORISED })
+    const [download, ...clears] = await Promise.all([service.inject('/api/logs/download'), clear(), clear()])
     expect(clears.map(({ statusCode }) => statusCode)).toEqual([200, 200])
     expect(clears[0]?.json()).toEqual({ deleted: expect.any(Number) })
     expect(download.headers['content-disposition']).toMatch(
       /^attachment; filename="toolroom-logs-[\dT-]+\.ndjson"$/,
     )
     expect(download.headers['x-content-type-options']).toBe('nosniff')
-    expect(await audited(house, 'server_added')).toHaveLength(2)
+    expect(await audited(service, 'server_added')).toHaveLength(2)
   })
 })

@@ -2,14 +2,14 @@ import { test } from 'vitest'
 import { startPipe } from '../conformance/pipe.mjs'
 import { REVISIONS, runSuite } from '../conformance/suite.mjs'
 import { expectConformant } from '../support/conformance.ts'
-import { AUTHORISED, openHouse } from '../support/house.ts'
 import { atEnd, sharedByTests } from '../support/lifetime.ts'
+import { AUTHORISED, openTestService } from '../support/test-service.ts'
 
 /** The official suite, through the gateway, against our own fixture at a URL, so that both sides use HTTP. */
 const reports = sharedByTests(async () => {
-  const house = await openHouse()
+  const service = await openTestService()
   const post = (url: string, payload: object) =>
-    house.inject({ method: 'POST', url, headers: AUTHORISED, payload })
+    service.inject({ method: 'POST', url, headers: AUTHORISED, payload })
   const { key } = (await post('/api/keys', { agent_type: 'referee' })).json()
   const headers = { Authorization: `Bearer ${key}` }
   const run = async (revision: string) => {
@@ -17,7 +17,7 @@ const reports = sharedByTests(async () => {
     atEnd(() => pipe.close())
     const { id } = (await post('/api/http-servers', { name: `fixture ${revision}`, url: pipe.url })).json()
     await post(`/api/http-servers/${id}/tools/test_simple_text/call`, {}) // the first call connects to the server
-    return [revision, await runSuite({ url: `${house.address}/mcp/${id}`, revision, headers })] as const
+    return [revision, await runSuite({ url: `${service.address}/mcp/${id}`, revision, headers })] as const
   }
   return new Map(await Promise.all(REVISIONS.map(run)))
 })

@@ -2,7 +2,7 @@ import { describe, test } from 'vitest'
 import { REVISIONS, runSuite } from '../conformance/suite.mjs'
 import { expectConformant } from '../support/conformance.ts'
 import { sharedByTests } from '../support/lifetime.ts'
-import { definition } from '../support/running.ts'
+import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
 /** The official suite, through the gateway, against our own fixture as a STDIO server. It waits more than it works. */

@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { put } from '../support/agents.ts'
 import { ownFolder } from '../support/folder.ts'
-import { add } from '../support/furnished.ts'
-import { AUTHORISED, type House, openHouse } from '../support/house.ts'
+import { AUTHORISED, openTestService, type TestService } from '../support/test-service.ts'
+import { add } from '../support/with-servers.ts'
 
 const CURSOR = '.cursor/mcp.json'
 /** This agent lists its disabled servers in a second file. */
 const TWO_FILES = { type: 'gemini-cli', file: '.gemini/settings.json' }
 
 /** Everything that a user can see: registered servers, keys, audit rows, and every file outside of the data folder. */
-async function stateOf(house: House) {
+async function stateOf(service: TestService) {
   const reads = [
     'servers',
     'http-servers',
@@ -22,36 +22,36 @@ async function stateOf(house: House) {
     'backups',
   ]
   const answers = reads.map(async (path) => {
-    const { statusCode, body } = await house.inject({ url: `/api/${path}`, headers: AUTHORISED })
+    const { statusCode, body } = await service.inject({ url: `/api/${path}`, headers: AUTHORISED })
     expect(statusCode, path).toBe(200)
     return [path, body]
   })
-  const files = readdirSync(house.home, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.parentPath.startsWith(house.data))
+  const files = readdirSync(service.home, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.parentPath.startsWith(service.data))
     .map(({ parentPath, name }) => join(parentPath, name))
     .map((path) => [path, `${statSync(path).mtimeMs} ${readFileSync(path, 'utf8')}`])
   return Object.fromEntries([...(await Promise.all(answers)), ...files])
 }
 
-async function send(house: House, method: 'PUT' | 'POST' | 'DELETE', path: string, payload: object) {
-  const reply = await house.inject({ method, url: `/api/${path}`, headers: AUTHORISED, payload })
+async function send(service: TestService, method: 'PUT' | 'POST' | 'DELETE', path: string, payload: object) {
+  const reply = await service.inject({ method, url: `/api/${path}`, headers: AUTHORISED, payload })
   expect(reply.statusCode, reply.body).toBeLessThan(300)
   return reply.json()
 }
 
 /** A connected agent with entries of its own and of ours, one change that can be undone, and registered servers. */
-async function furnish() {
+async function addServers() {
   const home = ownFolder()
   put(home, CURSOR, '{ "mcpServers": { "theirs": { "command": "their-server" } } }\n')
   put(home, TWO_FILES.file, '{ "mcpServers": { "other": { "command": "other-server" } } }\n')
-  const house = await openHouse({ home })
-  await add(house, { name: 'github', command: 'old-command' })
-  await send(house, 'POST', 'http-servers', { name: 'far', url: 'https://far.example/mcp' })
-  await send(house, 'PUT', 'presets/work', { servers: ['github'] })
-  await send(house, 'POST', 'agents/cursor/connect', {})
+  const service = await openTestService({ home })
+  await add(service, { name: 'github', command: 'old-command' })
+  await send(service, 'POST', 'http-servers', { name: 'far', url: 'https://far.example/mcp' })
+  await send(service, 'PUT', 'presets/work', { servers: ['github'] })
+  await send(service, 'POST', 'agents/cursor/connect', {})
   const ours = { ours: { command: 'ours', args: ['1'] } }
-  await send(house, 'PUT', 'agents/cursor/servers', { servers: ours })
-  return house
+  await send(service, 'PUT', 'agents/cursor/servers', { servers: ours })
+  return service
 }
 
 test.each<[method: 'PUT' | 'POST' | 'DELETE', path: string, body: object]>([
@@ -73,11 +73,11 @@ test.each<[method: 'PUT' | 'POST' | 'DELETE', path: string, body: object]>([
 ])(
   'a dry run of %s /api/%s with %j changes no file, no record, no key and no audit row, and the same request without it does',
   async (method, path, body) => {
-    const house = await furnish()
-    const before = await stateOf(house)
-    expect(await send(house, method, path, { ...body, dry_run: true })).toMatchObject({ dry_run: true })
-    expect(await stateOf(house)).toEqual(before)
-    await send(house, method, path, body)
-    expect(await stateOf(house)).not.toEqual(before)
+    const service = await addServers()
+    const before = await stateOf(service)
+    expect(await send(service, method, path, { ...body, dry_run: true })).toMatchObject({ dry_run: true })
+    expect(await stateOf(service)).toEqual(before)
+    await send(service, method, path, body)
+    expect(await stateOf(service)).not.toEqual(before)
   },
 )

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { ownFolder } from '../support/folder.ts'
-import { leftAfter } from '../support/marked.ts'
+import { leftAfter } from '../support/marked-processes.ts'
 import { openService } from '../support/service-process.ts'
 
 const ECHO = fileURLToPath(new URL('../fixtures/servers/echo.mjs', import.meta.url))

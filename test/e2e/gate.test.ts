@@ -5,16 +5,16 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { covers } from '../support/covers.ts'
 import { figure } from '../support/figure.ts'
 import {
-  everyKnock,
+  everyRequest,
+  type GateRequest,
+  gateHeaders,
   gateTable,
-  type Knock,
-  knockHeaders,
-  pairwiseKnocks,
+  pairwiseRequests,
   type Verdict,
 } from '../support/gate-table.ts'
-import { type House, openHouse, TOKEN } from '../support/house.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { inParallel, type RawAnswer, rawAnswer, requestBytes } from '../support/raw-http.ts'
+import { openTestService, type TestService, TOKEN } from '../support/test-service.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const AT_ONCE = 48
@@ -36,20 +36,24 @@ interface Door {
 }
 
 const JSON_TYPE: [string, string] = ['Content-Type', 'application/json']
-const portOf = (house: House): number => (house.fastify.server.address() as AddressInfo).port
+const portOf = (service: TestService): number => (service.fastify.server.address() as AddressInfo).port
 
 /** Sends every given combination with the right token. Returns a sentence for each wrong decision of the gate. */
-async function knockAll(port: number, door: Door, knocks: readonly [Knock, Verdict][]): Promise<string[]> {
+async function sendAll(
+  port: number,
+  door: Door,
+  requests: readonly [GateRequest, Verdict][],
+): Promise<string[]> {
   const wrong: string[] = []
-  await inParallel(knocks, AT_ONCE, async ([knock, verdict]) => {
+  await inParallel(requests, AT_ONCE, async ([request, verdict]) => {
     const headers = [
-      ...knockHeaders(knock),
+      ...gateHeaders(request),
       ['X-SVC-Token', TOKEN] as [string, string],
       ...(door.headers ?? []),
     ]
     const answer = await rawAnswer({ port }, requestBytes(door.method, door.url, headers, door.body?.()))
     const fault = faultOf(answer, door, verdict)
-    if (fault) wrong.push(`${door.method} ${door.url} ${JSON.stringify(knock)}: ${fault}`)
+    if (fault) wrong.push(`${door.method} ${door.url} ${JSON.stringify(request)}: ${fault}`)
   })
   return wrong
 }
@@ -71,17 +75,17 @@ function faultOf(answer: RawAnswer, { method, accepted }: Door, verdict: Verdict
 const SHUTDOWN = '/api/shutdown'
 
 /** Every other route of the service, with a value for each parameter. */
-async function everyDoor(house: House): Promise<Door[]> {
+async function everyDoor(service: TestService): Promise<Door[]> {
   const fillers: Record<string, string> = { file: 'start.js', code: 'not_found' }
   const doors: Door[] = []
-  for (const { method, url } of house.app.methods.list()) {
+  for (const { method, url } of service.app.methods.list()) {
     if (url === SHUTDOWN) continue
     const path = url.replace(/:(\w+)/g, (_, name: string) => fillers[name] ?? 'missing')
     const headers = [
-      ['Host', `127.0.0.1:${portOf(house)}`],
+      ['Host', `127.0.0.1:${portOf(service)}`],
       ['X-SVC-Token', TOKEN],
     ] as const
-    const { status } = await rawAnswer({ port: portOf(house) }, requestBytes(method, path, headers))
+    const { status } = await rawAnswer({ port: portOf(service) }, requestBytes(method, path, headers))
     doors.push({ method, url: path, accepted: status })
   }
   return doors
@@ -90,62 +94,64 @@ async function everyDoor(house: House): Promise<Door[]> {
 /** 45,000 connections in the long form: no limit of speed, and far from one. */
 describe('the gate', { timeout: 600_000 }, () => {
   test('R8: the gate checks every host, origin and site of a read', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const door = { method: 'GET', url: '/api/servers', accepted: 200 }
-    expect(await knockAll(portOf(house), door, everyKnock(gateTable(portOf(house))))).toEqual([])
+    expect(await sendAll(portOf(service), door, everyRequest(gateTable(portOf(service))))).toEqual([])
   })
 
   test('R8: the gate checks every change, and a refused change has no effect', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     let count = 0
     const body = () => JSON.stringify({ name: `server ${++count}`, command: 'node' })
     const door = { method: 'POST', url: '/api/servers', accepted: 201, headers: [JSON_TYPE], body }
-    const knocks = everyKnock(gateTable(portOf(house)))
-    expect(await knockAll(portOf(house), door, knocks)).toEqual([])
-    const { total } = (await house.inject('/api/servers')).json()
-    expect(total).toBe(knocks.filter(([, verdict]) => verdict === 'in').length)
+    const requests = everyRequest(gateTable(portOf(service)))
+    expect(await sendAll(portOf(service), door, requests)).toEqual([])
+    const { total } = (await service.inject('/api/servers')).json()
+    expect(total).toBe(requests.filter(([, verdict]) => verdict === 'in').length)
   })
 
   test('R8: the gate checks every host, origin and site of a request for the documentation', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const door = { method: 'GET', url: '/docs', accepted: 200 }
-    expect(await knockAll(portOf(house), door, everyKnock(gateTable(portOf(house))))).toEqual([])
+    expect(await sendAll(portOf(service), door, everyRequest(gateTable(portOf(service))))).toEqual([])
   })
 
   test('R8: the gate checks every host, origin and site of a WebSocket upgrade', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const door = { method: 'GET', url: '/api/ws/metrics', accepted: WEBSOCKET_ACCEPTED, headers: WEBSOCKET }
-    expect(await knockAll(portOf(house), door, everyKnock(gateTable(portOf(house))))).toEqual([])
+    expect(await sendAll(portOf(service), door, everyRequest(gateTable(portOf(service))))).toEqual([])
   })
 
   test('R8: the gate checks every route, for each bad value alone and in pairs', async () => {
     covers('path-relative-to-base-url', 'base-url')
-    const house = await openHouse()
-    const doors = await everyDoor(house)
+    const service = await openTestService()
+    const doors = await everyDoor(service)
     expect(doors.length).toBeGreaterThan(30)
     expect(doors.filter(({ accepted }) => [0, 401, 403].includes(accepted))).toEqual([])
-    const { alone, pairs } = pairwiseKnocks(gateTable(portOf(house)))
-    let [knocked, wrong] = [0, 0]
+    const { alone, pairs } = pairwiseRequests(gateTable(portOf(service)))
+    let [sent, wrong] = [0, 0]
     for (const [index, door] of doors.entries()) {
       // Short form: each route gets one of 32 parts of the pairs, another one than its neighbours.
       const own = FULL ? pairs : pairs.filter((_, n) => n % 32 === index % 32)
-      const found = await knockAll(portOf(house), door, [...alone, ...own])
-      knocked += alone.length + own.length
+      const found = await sendAll(portOf(service), door, [...alone, ...own])
+      sent += alone.length + own.length
       wrong += found.length
       expect(found).toEqual([])
     }
-    expect(knocked).toBeGreaterThan(doors.length * alone.length)
+    expect(sent).toBeGreaterThan(doors.length * alone.length)
     const shutdown = { method: 'POST', url: SHUTDOWN, accepted: 202 }
     const refused = [...alone, ...pairs].filter(([, verdict]) => verdict !== 'in')
-    expect(await knockAll(portOf(house), shutdown, refused)).toEqual([])
-    expect((await house.inject('/api/servers')).statusCode).toBe(200)
-    figure('R8', `wrong decisions in ${knocked} requests to ${doors.length} routes`, wrong, { exactly: 0 })
+    expect(await sendAll(portOf(service), shutdown, refused)).toEqual([])
+    expect((await service.inject('/api/servers')).statusCode).toBe(200)
+    figure('R8', `wrong decisions in ${sent} requests to ${doors.length} routes`, wrong, { exactly: 0 })
   })
 })
 
 describe('the host', () => {
-  const shared = sharedByTests(() => openHouse())
-  const allowing = sharedByTests(() => openHouse({ env: { ALLOWED_HOSTS: 'toolroom.lan, proxy.lan:9000' } }))
+  const shared = sharedByTests(() => openTestService())
+  const allowing = sharedByTests(() =>
+    openTestService({ env: { ALLOWED_HOSTS: 'toolroom.lan, proxy.lan:9000' } }),
+  )
   const good = (port: number): [string, string] => ['Host', `127.0.0.1:${port}`]
 
   test.each<[name: string, bytes: (port: number) => string]>([
@@ -166,21 +172,21 @@ describe('the host', () => {
     ],
     ['an upgrade without Host', () => requestBytes('GET', '/api/ws/metrics', WEBSOCKET)],
   ])('%s is a bad request', async (_, bytes) => {
-    const house = await shared()
-    const answer = await rawAnswer({ port: portOf(house) }, bytes(portOf(house)))
+    const service = await shared()
+    const answer = await rawAnswer({ port: portOf(service) }, bytes(portOf(service)))
     expect(answer.status).toBe(400)
     expect(JSON.parse(answer.body)).toMatchObject({ status: 400, code: 'bad_host_header' })
   })
 
   test('an HTTP/1.0 request with a Host header is accepted', async () => {
-    const house = await shared()
-    const bytes = `GET /api/health HTTP/1.0\r\nHost: 127.0.0.1:${portOf(house)}\r\n\r\n`
-    expect((await rawAnswer({ port: portOf(house) }, bytes)).status).toBe(200)
+    const service = await shared()
+    const bytes = `GET /api/health HTTP/1.0\r\nHost: 127.0.0.1:${portOf(service)}\r\n\r\n`
+    expect((await rawAnswer({ port: portOf(service) }, bytes)).status).toBe(200)
   })
 
   test('X-Forwarded-Host is ignored', async () => {
-    const house = await shared()
-    const port = portOf(house)
+    const service = await shared()
+    const port = portOf(service)
     const ask = (host: string, forwarded: string) =>
       rawAnswer(
         { port },
@@ -205,12 +211,12 @@ describe('the host', () => {
     ['a.toolroom.lan', 403],
     ['toolroom.lan.evil.com', 403],
   ])('with ALLOWED_HOSTS=toolroom.lan,proxy.lan:9000 the host %s gets status %i', async (name, status) => {
-    const house = await allowing()
-    const host = name.replace('PORT', String(portOf(house)))
+    const service = await allowing()
+    const host = name.replace('PORT', String(portOf(service)))
     const origins = status === 200 ? [null, `http://${host}`, `https://${host}`] : [null]
     for (const origin of origins) {
-      const headers = knockHeaders({ host, origin, site: null })
-      const answer = await rawAnswer({ port: portOf(house) }, requestBytes('GET', '/api/health', headers))
+      const headers = gateHeaders({ host, origin, site: null })
+      const answer = await rawAnswer({ port: portOf(service) }, requestBytes('GET', '/api/health', headers))
       expect(answer.status).toBe(status)
     }
   })
@@ -226,8 +232,8 @@ describe('the host', () => {
       const reachable = addresses
         .filter(({ family }) => family === 'IPv4' || HOST === '::')
         .map(({ address }) => address)
-      const house = await openHouse({ env: { HOST } })
-      const port = portOf(house)
+      const service = await openTestService({ env: { HOST } })
+      const port = portOf(service)
       const authority = (address: string) =>
         address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
       for (const host of reachable) {
@@ -242,53 +248,58 @@ describe('the host', () => {
 })
 
 describe('a web page of another origin', () => {
-  const shared = sharedByTests(() => openHouse())
-  const answerTo = async (house: House, method: string, path: string, headers: [string, string][]) => {
-    const host: [string, string] = ['Host', `localhost:${portOf(house)}`]
-    return rawAnswer({ port: portOf(house) }, requestBytes(method, path, [host, ...headers]))
+  const shared = sharedByTests(() => openTestService())
+  const answerTo = async (
+    service: TestService,
+    method: string,
+    path: string,
+    headers: [string, string][],
+  ) => {
+    const host: [string, string] = ['Host', `localhost:${portOf(service)}`]
+    return rawAnswer({ port: portOf(service) }, requestBytes(method, path, [host, ...headers]))
   }
 
   test.each(['/api/servers', '/api/health', '/docs', '/api/nowhere'])(
     'a preflight request of another origin to %s gets no permission',
     async (path) => {
-      const house = await shared()
+      const service = await shared()
       const asked: [string, string][] = [
         ['Access-Control-Request-Method', 'POST'],
         ['Access-Control-Request-Headers', 'x-svc-token'],
         ['Access-Control-Request-Private-Network', 'true'],
       ]
-      const foreign = await answerTo(house, 'OPTIONS', path, [['Origin', 'https://evil.com'], ...asked])
+      const foreign = await answerTo(service, 'OPTIONS', path, [['Origin', 'https://evil.com'], ...asked])
       expect(foreign.status).toBe(403)
       expect(foreign.head).not.toContain('access-control-')
-      const own: [string, string] = ['Origin', `http://localhost:${portOf(house)}`]
-      const ours = await answerTo(house, 'OPTIONS', path, [own, ...asked])
+      const own: [string, string] = ['Origin', `http://localhost:${portOf(service)}`]
+      const ours = await answerTo(service, 'OPTIONS', path, [own, ...asked])
       expect(ours.status).toBe(path === '/api/nowhere' ? 404 : 405)
       expect(ours.head).not.toContain('access-control-')
     },
   )
 
   test('a request is refused if one of its duplicate headers has another origin', async () => {
-    const house = await shared()
-    const own = `http://localhost:${portOf(house)}`
+    const service = await shared()
+    const own = `http://localhost:${portOf(service)}`
     for (const origins of [
       [own, 'https://evil.com'],
       ['https://evil.com', own],
     ]) {
       const headers = origins.map((origin): [string, string] => ['Origin', origin])
-      expect((await answerTo(house, 'GET', '/api/servers', headers)).status).toBe(403)
+      expect((await answerTo(service, 'GET', '/api/servers', headers)).status).toBe(403)
     }
     for (const sites of [
       ['same-origin', 'cross-site'],
       ['cross-site', 'none'],
     ]) {
       const headers = sites.map((site): [string, string] => ['Sec-Fetch-Site', site])
-      expect((await answerTo(house, 'GET', '/api/servers', headers)).status).toBe(403)
+      expect((await answerTo(service, 'GET', '/api/servers', headers)).status).toBe(403)
     }
   })
 
   test('a refused request of another origin gets a problem that browsers can neither read nor cache', async () => {
-    const house = await shared()
-    const answer = await answerTo(house, 'GET', '/api/servers', [['Origin', 'https://evil.com']])
+    const service = await shared()
+    const answer = await answerTo(service, 'GET', '/api/servers', [['Origin', 'https://evil.com']])
     expect(JSON.parse(answer.body)).toEqual({
       type: '/docs/errors/origin_not_allowed',
       title: 'Origin not allowed',
@@ -319,8 +330,13 @@ describe('the pages of a login', () => {
     '/oauth/start/ab-_9',
   ]
   const NAVIGATION = { mode: 'navigate', dest: 'document', site: 'cross-site' }
-  const verdict = async (house: House, method: string, path: string, sent: Record<string, string>) => {
-    const { host = `localhost:${portOf(house)}`, origin, ...metadata } = sent
+  const verdict = async (
+    service: TestService,
+    method: string,
+    path: string,
+    sent: Record<string, string>,
+  ) => {
+    const { host = `localhost:${portOf(service)}`, origin, ...metadata } = sent
     const headers = Object.entries(metadata).map(([name, value]): [string, string] => [
       `Sec-Fetch-${name}`,
       value,
@@ -330,17 +346,17 @@ describe('the pages of a login', () => {
       ...(origin ? [['Origin', origin] as [string, string]] : []),
     ]
     const { status, body } = await rawAnswer(
-      { port: portOf(house) },
+      { port: portOf(service) },
       requestBytes(method, path, [...own, ...headers]),
     )
     return status === 403 ? JSON.parse(body).code : 'in'
   }
 
   test('an issuer may redirect the browser to them, and nothing else of another site is let in (oauth.md section 4)', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     for (const path of PAGES)
       for (const site of ['cross-site', 'same-site'])
-        expect.soft(await verdict(house, 'GET', path, { ...NAVIGATION, site }), path).toBe('in')
+        expect.soft(await verdict(service, 'GET', path, { ...NAVIGATION, site }), path).toBe('in')
     const refused: [method: string, path: string, sent: Record<string, string>][] = [
       ...[
         '/oauth/callback/',
@@ -368,29 +384,29 @@ describe('the pages of a login', () => {
     ]
     for (const [method, path, sent] of refused)
       expect
-        .soft(await verdict(house, method, path, sent), `${method} ${path} ${JSON.stringify(sent)}`)
+        .soft(await verdict(service, method, path, sent), `${method} ${path} ${JSON.stringify(sent)}`)
         .toBe('cross_site')
     for (const path of PAGES) {
       const named = { ...NAVIGATION, host: 'evil.com' }
-      expect.soft(await verdict(house, 'GET', path, named), path).toBe('host_not_allowed')
+      expect.soft(await verdict(service, 'GET', path, named), path).toBe('host_not_allowed')
       const foreign = { ...NAVIGATION, origin: 'https://evil.com' }
-      expect.soft(await verdict(house, 'GET', path, foreign), path).toBe('origin_not_allowed')
+      expect.soft(await verdict(service, 'GET', path, foreign), path).toBe('origin_not_allowed')
     }
   })
 
   test('the host of PUBLIC_URL is allowed like those in ALLOWED_HOSTS', async () => {
-    const house = await openHouse({ env: { PUBLIC_URL: 'https://toolroom.example.com/tools/' } })
+    const service = await openTestService({ env: { PUBLIC_URL: 'https://toolroom.example.com/tools/' } })
     const host = 'toolroom.example.com'
-    expect(await verdict(house, 'GET', '/oauth/done', { ...NAVIGATION, host })).toBe('in')
+    expect(await verdict(service, 'GET', '/oauth/done', { ...NAVIGATION, host })).toBe('in')
     expect(
-      await verdict(house, 'POST', '/oauth/start/a', {
+      await verdict(service, 'POST', '/oauth/start/a', {
         host,
         origin: `https://${host}`,
         site: 'same-origin',
       }),
     ).toBe('in')
     expect(
-      await verdict(house, 'POST', '/oauth/start/a', { host, origin: 'null', site: 'same-origin' }),
+      await verdict(service, 'POST', '/oauth/start/a', { host, origin: 'null', site: 'same-origin' }),
     ).toBe('origin_not_allowed')
   })
 })
@@ -402,37 +418,37 @@ describe('upgrade requests', () => {
   ]
 
   test('an upgrade request to h2c is ignored and served over HTTP/1.1', async () => {
-    const house = await openHouse()
-    const host: [string, string] = ['Host', `127.0.0.1:${portOf(house)}`]
+    const service = await openTestService()
+    const host: [string, string] = ['Host', `127.0.0.1:${portOf(service)}`]
     const read = await rawAnswer(
-      { port: portOf(house) },
+      { port: portOf(service) },
       requestBytes('GET', '/api/health', [host, ...h2c]),
       true,
     )
     expect([read.status, JSON.parse(read.body).status]).toEqual([200, 'ok'])
     const foreign = requestBytes('GET', '/api/health', [['Host', 'evil.com'], ...h2c])
-    expect((await rawAnswer({ port: portOf(house) }, foreign)).status).toBe(403)
+    expect((await rawAnswer({ port: portOf(service) }, foreign)).status).toBe(403)
   })
 
   // Java's HttpClient sends this upgrade with every request to an http URL, including requests with a body.
   test('an upgrade request to h2c with a body is ignored and served over HTTP/1.1', async () => {
-    const house = await openHouse()
-    const host: [string, string] = ['Host', `127.0.0.1:${portOf(house)}`]
+    const service = await openTestService()
+    const host: [string, string] = ['Host', `127.0.0.1:${portOf(service)}`]
     const headers = [host, ['X-SVC-Token', TOKEN] as [string, string], JSON_TYPE, ...h2c]
     const bytes = requestBytes('POST', '/api/servers', headers, '{"name":"a","command":"node"}')
-    expect((await rawAnswer({ port: portOf(house) }, bytes, true)).status).toBe(201)
+    expect((await rawAnswer({ port: portOf(service) }, bytes, true)).status).toBe(201)
   })
 
   test('every request of one connection may ask for an upgrade to h2c', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const warnings: string[] = []
     const onWarning = ({ message }: Error) => void warnings.push(message)
     process.on('warning', onWarning)
     onTestFinished(() => void process.off('warning', onWarning))
-    const socket = connect({ host: '127.0.0.1', port: portOf(house) })
+    const socket = connect({ host: '127.0.0.1', port: portOf(service) })
     onTestFinished(() => void socket.destroy())
     for (let count = 0; count < 12; count += 1) {
-      socket.write(requestBytes('GET', '/api/health', [['Host', `127.0.0.1:${portOf(house)}`], ...h2c]))
+      socket.write(requestBytes('GET', '/api/health', [['Host', `127.0.0.1:${portOf(service)}`], ...h2c]))
       const [answer] = await once(socket, 'data')
       expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /)
     }
@@ -440,10 +456,10 @@ describe('upgrade requests', () => {
   })
 
   test('a WebSocket upgrade on any other path is not found', async () => {
-    const house = await openHouse()
-    const host: [string, string] = ['Host', `127.0.0.1:${portOf(house)}`]
+    const service = await openTestService()
+    const host: [string, string] = ['Host', `127.0.0.1:${portOf(service)}`]
     const bytes = requestBytes('GET', '/api/servers', [host, ...WEBSOCKET])
-    const answer = await rawAnswer({ port: portOf(house) }, bytes)
+    const answer = await rawAnswer({ port: portOf(service) }, bytes)
     expect([answer.status, JSON.parse(answer.body).code]).toEqual([404, 'not_found'])
   })
 })

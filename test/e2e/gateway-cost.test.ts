@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { type Count, counted, type Program, pathOf, traced } from '../support/counted-program.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED } from '../support/house.ts'
+import { AUTHORISED } from '../support/test-service.ts'
 
 const CALLS = 300
 const WARM = 200

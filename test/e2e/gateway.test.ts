@@ -4,23 +4,23 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { expect, onTestFinished, test } from 'vitest'
 import type { NewKey } from '../../src/gateway/keys/keys.schema.ts'
-import { AUTHORISED, openHouse } from '../support/house.ts'
 import { byNode } from '../support/real-servers.ts'
-import { post } from '../support/running.ts'
+import { post } from '../support/running-servers.ts'
+import { AUTHORISED, openTestService } from '../support/test-service.ts'
 
 /** The direct responses of the real server and those through the gateway must be equal. */
 test('tools, resources, prompts and completion of server-everything are the same through the gateway as directly', async () => {
   const everything = byNode('everything')
-  const house = await openHouse()
-  await post(house, '/api/servers', { name: 'everything', ...everything })
-  await post(house, '/api/servers/everything/start')
-  const { key } = (await post(house, '/api/keys', { agent_type: 'inspector' })).json<NewKey>()
+  const service = await openTestService()
+  await post(service, '/api/servers', { name: 'everything', ...everything })
+  await post(service, '/api/servers/everything/start')
+  const { key } = (await post(service, '/api/keys', { agent_type: 'inspector' })).json<NewKey>()
   const direct = askable()
   await direct.connect(
     new StdioClientTransport({ command: everything.command, args: [...everything.args], stderr: 'ignore' }),
   )
   const through = askable()
-  const url = new URL(`${house.address}/mcp/everything`)
+  const url = new URL(`${service.address}/mcp/everything`)
   await through.connect(
     new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization: `Bearer ${key}` } } }),
   )
@@ -74,7 +74,7 @@ test('tools, resources, prompts and completion of server-everything are the same
     [3, 3],
   ])
   await expect(through.readResource({ uri: 'no://such' })).rejects.toMatchObject({ code: expect.any(Number) })
-  const calls = (await house.inject({ url: '/api/metrics/agents', headers: AUTHORISED })).json()
+  const calls = (await service.inject({ url: '/api/metrics/agents', headers: AUTHORISED })).json()
   expect(JSON.stringify(calls)).toContain('inspector')
 })
 

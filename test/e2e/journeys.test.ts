@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openDualEra } from '../fixtures/http/dual-era.ts'
 import { type Count, counted, type Program, pathOf } from '../support/counted-program.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED } from '../support/house.ts'
+import { AUTHORISED } from '../support/test-service.ts'
 
 const WARM = 20
 const CALLS = 50

@@ -4,7 +4,7 @@ import { AGENTS } from '../../src/agents/catalogue/catalogue.ts'
 import { put } from '../support/agents.ts'
 import { pathOf, traced } from '../support/counted-program.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED } from '../support/house.ts'
+import { AUTHORISED } from '../support/test-service.ts'
 
 const SERVERS = 100
 const LISTS = 40

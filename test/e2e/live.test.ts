@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
 import { covers } from '../support/covers.ts'
-import { AUTHORISED, type House, openHouse, TOKEN } from '../support/house.ts'
-import { definition, post, register } from '../support/running.ts'
+import { definition, post, register } from '../support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService, TOKEN } from '../support/test-service.ts'
 
 interface Frame {
   readonly type: string
@@ -14,7 +14,7 @@ interface Frame {
 }
 
 /** A client that keeps all received frames. */
-function listen({ address }: House, protocols: string[] = [], options: ClientOptions = {}) {
+function listen({ address }: TestService, protocols: string[] = [], options: ClientOptions = {}) {
   const socket = new WebSocket(`${address.replace('http', 'ws')}/api/ws/metrics`, protocols, options)
   onTestFinished(() => socket.terminate())
   const frames: Frame[] = []
@@ -31,14 +31,14 @@ function listen({ address }: House, protocols: string[] = [], options: ClientOpt
 }
 
 /** The HTTP status of a refused upgrade. */
-async function refusal(house: House, protocols: string[] = [], options: ClientOptions = {}) {
-  const { socket } = listen(house, protocols, options)
+async function refusal(service: TestService, protocols: string[] = [], options: ClientOptions = {}) {
+  const { socket } = listen(service, protocols, options)
   const [, response] = await once(socket, 'unexpected-response')
   return response.statusCode
 }
 
-function isAccepted(house: House): Promise<boolean> {
-  const { socket } = listen(house)
+function isAccepted(service: TestService): Promise<boolean> {
+  const { socket } = listen(service)
   return new Promise((resolve) => {
     socket.once('open', () => resolve(true))
     socket.once('unexpected-response', () => resolve(false))
@@ -48,15 +48,15 @@ function isAccepted(house: House): Promise<boolean> {
 describe('the live stream', () => {
   test('the live stream sends a snapshot and then every event, without a token', async () => {
     covers('public-ws-metrics', 'events-ws-real-time', 'ws-metrics', 'events-messages', 'does-websocket')
-    const house = await openHouse()
-    await register(house, 'echo')
-    const { until, frames } = listen(house)
+    const service = await openTestService()
+    await register(service, 'echo')
+    const { until, frames } = listen(service)
     expect((await until('hello')).data).toMatchObject({ interval_ms: 1000, topics: expect.any(Array) })
     expect((await until('snapshot')).data).toMatchObject({
       servers: [{ server_id: 'echo', type: 'stdio', status: 'stopped' }],
     })
-    await post(house, '/api/servers/echo/start')
-    await post(house, '/api/servers/echo/tools/echo/call', { arguments: { text: 'a secret word' } })
+    await post(service, '/api/servers/echo/start')
+    await post(service, '/api/servers/echo/tools/echo/call', { arguments: { text: 'a secret word' } })
     await until('call_completed')
     await until('metrics')
     const statuses = frames.filter(({ type }) => type === 'server_status').map(({ data }) => data.status)
@@ -68,31 +68,31 @@ describe('the live stream', () => {
   })
 
   test('the live stream sends log lines to clients that subscribe to them', async () => {
-    const house = await openHouse()
-    await register(house, 'noisy')
-    const { until, say, frames } = listen(house)
+    const service = await openTestService()
+    await register(service, 'noisy')
+    const { until, say, frames } = listen(service)
     await until('snapshot')
     say({ type: 'subscribe', topics: ['log'], server_ids: ['noisy'], filter: { level: 'error' } })
     say({ type: 'ping' })
     await until('heartbeat')
-    await post(house, '/api/servers/noisy/start')
+    await post(service, '/api/servers/noisy/start')
     const logged = () => frames.filter(({ type }) => type === 'log').map(({ data }) => data.message)
     await expect.poll(logged).toContain('[error] noisy speaks at level error')
     await sleep(200)
     expect(logged()).not.toContain('[info] noisy speaks at level info')
     const stored = (
-      await house.inject('/api/logs?server_id=noisy&level=error&source=server&order=asc')
+      await service.inject('/api/logs?server_id=noisy&level=error&source=server&order=asc')
     ).json()
     const sent = frames.filter(({ type, data }) => type === 'log' && data.source === 'server')
     expect(sent.map(({ data }) => data)).toEqual(stored.items)
   })
 
   test('the live stream refuses other origins, other paths, wrong versions and, with PROTECT_READS, a missing token', async () => {
-    const house = await openHouse()
-    expect(await refusal(house, [], { headers: { origin: 'https://evil.example' } })).toBe(403)
-    expect(await refusal(house, [], { headers: { host: 'evil.example' } })).toBe(403)
-    expect(await refusal(house, [], { protocolVersion: 8 })).toBe(400)
-    const guarded = await openHouse({ env: { PROTECT_READS: 'true' } })
+    const service = await openTestService()
+    expect(await refusal(service, [], { headers: { origin: 'https://evil.example' } })).toBe(403)
+    expect(await refusal(service, [], { headers: { host: 'evil.example' } })).toBe(403)
+    expect(await refusal(service, [], { protocolVersion: 8 })).toBe(400)
+    const guarded = await openTestService({ env: { PROTECT_READS: 'true' } })
     expect(await refusal(guarded)).toBe(401)
     expect(await refusal(guarded, ['toolroom.wrong'])).toBe(401)
     const { until, socket } = listen(guarded, [`toolroom.${TOKEN}`])
@@ -106,8 +106,8 @@ describe('the live stream', () => {
   ])(
     'the live stream disconnects a client that sends %s, without affecting other clients',
     async (_, message, code) => {
-      const house = await openHouse()
-      const [bad, good] = [listen(house), listen(house)]
+      const service = await openTestService()
+      const [bad, good] = [listen(service), listen(service)]
       await Promise.all([bad.until('snapshot'), good.until('snapshot')])
       bad.socket.send(message)
       const [closed] = await once(bad.socket, 'close')
@@ -118,39 +118,39 @@ describe('the live stream', () => {
   )
 
   test('the live stream accepts 256 clients, and the next gets 503', async () => {
-    const house = await openHouse()
-    const clients = Array.from({ length: 256 }, () => listen(house))
+    const service = await openTestService()
+    const clients = Array.from({ length: 256 }, () => listen(service))
     await Promise.all(clients.map(({ until }) => until('snapshot')))
-    expect(await refusal(house)).toBe(503)
+    expect(await refusal(service)).toBe(503)
     clients[0]?.socket.close()
-    await expect.poll(() => isAccepted(house), { interval: 100 }).toBe(true)
+    await expect.poll(() => isAccepted(service), { interval: 100 }).toBe(true)
   })
 
   test('a plain GET of the live stream gets an explanation, and the stream ends with the service', async () => {
-    const house = await openHouse()
-    expect((await house.inject('/api/ws/metrics')).json()).toMatchObject({
+    const service = await openTestService()
+    expect((await service.inject('/api/ws/metrics')).json()).toMatchObject({
       status: 426,
       code: 'upgrade_required',
     })
-    const { socket, until } = listen(house)
+    const { socket, until } = listen(service)
     await until('snapshot')
     const closed = once(socket, 'close')
-    await house.close()
+    await service.close()
     expect((await closed)[0]).toBe(1001)
   })
 
   test('a client that resumes the live stream gets the events it missed', async () => {
-    const house = await openHouse()
-    const first = listen(house)
+    const service = await openTestService()
+    const first = listen(service)
     const { event } = await first.until('snapshot')
     first.socket.terminate()
-    await house.inject({
+    await service.inject({
       method: 'POST',
       url: '/api/servers',
       headers: AUTHORISED,
       payload: definition('echo'),
     })
-    const second = listen(house)
+    const second = listen(service)
     await second.until('snapshot')
     second.say({ type: 'resume', last_event: event })
     expect((await second.until('server_added')).data).toMatchObject({ server_id: 'echo' })

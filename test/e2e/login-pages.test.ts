@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { openHttp } from '../fixtures/http/sites.ts'
-import { openHouse } from '../support/house.ts'
 import { openLoginServer } from '../support/login-server.ts'
-import { post } from '../support/running.ts'
+import { post } from '../support/running-servers.ts'
+import { openTestService } from '../support/test-service.ts'
 
 const executablePath = [process.env.TOOLROOM_CHROMIUM ?? '', '/usr/bin/chromium'].find(existsSync)
 const HTML = { 'content-type': 'text/html' }
@@ -13,10 +13,10 @@ test.runIf(executablePath)(
   'a browser follows the link of another site to the start page, and the button leads through an issuer that logs its users in elsewhere',
   { timeout: 120_000 },
   async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const { url, next } = await openLoginServer()
-    await post(house, '/api/http-servers', { name: 'linear', url })
-    const { start_url } = (await post(house, '/api/http-servers/linear/login', {})).json()
+    await post(service, '/api/http-servers', { name: 'linear', url })
+    const { start_url } = (await post(service, '/api/http-servers/linear/login', {})).json()
     // Browsers refuse a redirect that follows a form, unless the policy of its page names the target.
     const elsewhere = await openHttp((request, response) => {
       const { searchParams } = new URL(request.url ?? '', 'http://localhost')

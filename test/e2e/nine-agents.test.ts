@@ -4,9 +4,9 @@ import type { AgentSummary } from '../../src/agents/agents.schema.ts'
 import type { RestoreReport } from '../../src/agents/edit/restore.schema.ts'
 import { done } from '../support/agents.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED, type House, openHouse } from '../support/house.ts'
 import { REALISTIC_SECRETS, writeRealisticHome } from '../support/realistic-home.ts'
-import { post } from '../support/running.ts'
+import { post } from '../support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../support/test-service.ts'
 
 const NINE = [
   'claude-code',
@@ -20,33 +20,33 @@ const NINE = [
   'opencode',
 ]
 
-async function furnished() {
+async function openWithServers() {
   const home = ownFolder()
   const { files } = writeRealisticHome(home)
-  const house = await openHouse({ home })
-  await done(house, 'POST', '/import', {})
+  const service = await openTestService({ home })
+  await done(service, 'POST', '/import', {})
   const changed = () => [...files].filter(([path, text]) => readFileSync(path, 'utf8') !== text)
-  return { house, files, changed }
+  return { service, files, changed }
 }
 
-const keys = async (house: House) =>
-  (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json().items
+const keys = async (service: TestService) =>
+  (await service.inject({ url: '/api/keys', headers: AUTHORISED })).json().items
 
-const gridOf = async (house: House) =>
-  (await house.inject('/api/agents?include=servers,tools')).json<{ items: AgentSummary[] }>().items
+const gridOf = async (service: TestService) =>
+  (await service.inject('/api/agents?include=servers,tools')).json<{ items: AgentSummary[] }>().items
 
 test('nine agents are imported, connected with a take-over and disconnected: no tool is doubled, and every file is byte-identical to the start (api.md, Import and connect)', async () => {
-  const { house, files, changed } = await furnished()
+  const { service, files, changed } = await openWithServers()
   for (const agent of NINE) {
-    const before = await done(house, 'POST', `/${agent}/connect`, { dry_run: true })
-    const report = await done(house, 'POST', `/${agent}/connect`, { take_over: true })
+    const before = await done(service, 'POST', `/${agent}/connect`, { dry_run: true })
+    const report = await done(service, 'POST', `/${agent}/connect`, { take_over: true })
     expect(
       before.doubled.map(({ name }) => name),
       agent,
     ).toEqual(report.parked)
     expect(report.parked.length, agent).toBeGreaterThan(0)
     for (const secret of Object.values(REALISTIC_SECRETS)) expect(report.diff).not.toContain(secret)
-    const again = await done(house, 'POST', `/${agent}/connect`, { dry_run: true })
+    const again = await done(service, 'POST', `/${agent}/connect`, { dry_run: true })
     expect(again.doubled, agent).toEqual([])
   }
   // Windsurf is edited in the file that it reads, and other files of agents and projects stay.
@@ -54,7 +54,7 @@ test('nine agents are imported, connected with a take-over and disconnected: no 
   expect(readFileSync(windsurf, 'utf8')).toContain('"toolroom"')
   expect(changed()).toHaveLength(NINE.length)
 
-  const grid = (await gridOf(house)).filter(({ connected_via }) => connected_via === 'gateway')
+  const grid = (await gridOf(service)).filter(({ connected_via }) => connected_via === 'gateway')
   expect(grid).toHaveLength(NINE.length)
   for (const { agent_type, visible, servers = [] } of grid) {
     const offered = new Set(visible?.by_server.map(({ server_id }) => server_id))
@@ -67,24 +67,24 @@ test('nine agents are imported, connected with a take-over and disconnected: no 
     expect(own.filter(({ scope }) => scope === 'user').map(({ name }) => name)).toEqual(['toolroom'])
   }
 
-  for (const agent of NINE) await done(house, 'POST', `/${agent}/disconnect`)
-  expect([changed(), await keys(house)]).toEqual([[], []])
+  for (const agent of NINE) await done(service, 'POST', `/${agent}/disconnect`)
+  expect([changed(), await keys(service)]).toEqual([[], []])
 })
 
 test('a restore returns nine connected agents to their first bytes, and to the same entries where another program wrote meanwhile', async () => {
-  const { house, files, changed } = await furnished()
-  for (const agent of NINE) await done(house, 'POST', `/${agent}/connect`, { take_over: true })
+  const { service, files, changed } = await openWithServers()
+  for (const agent of NINE) await done(service, 'POST', `/${agent}/connect`, { take_over: true })
   const [claude] = [...files.keys()].filter((path) => path.endsWith('.claude.json'))
   if (claude === undefined) expect.unreachable()
   // As Claude Code does at each start: the whole file, with a counter.
   const text = readFileSync(claude, 'utf8')
   writeFileSync(claude, JSON.stringify({ ...JSON.parse(text), numStartups: 215 }, null, 2))
-  const { items } = (await post(house, '/api/backups/restore', {})).json<RestoreReport>()
+  const { items } = (await post(service, '/api/backups/restore', {})).json<RestoreReport>()
   expect(items.map(({ problem }) => problem)).toEqual(NINE.map(() => null))
   expect(items.filter(({ exact }) => !exact).map(({ agent_type }) => agent_type)).toEqual(['claude-code'])
   expect(changed().map(([path]) => path)).toEqual([claude])
   expect(readFileSync(claude, 'utf8')).toBe(
     files.get(claude)?.replace('"numStartups": 214', '"numStartups": 215'),
   )
-  expect(await keys(house)).toEqual([])
+  expect(await keys(service)).toEqual([])
 })

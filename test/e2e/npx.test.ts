@@ -10,7 +10,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { runningInstance } from '../../src/kernel/config/running-instance.ts'
 import { VERSION } from '../../src/kernel/version.ts'
 import { ownFolder } from '../support/folder.ts'
-import { leftAfter } from '../support/marked.ts'
+import { leftAfter } from '../support/marked-processes.ts'
 
 const run = promisify(execFile)
 const PACK = fileURLToPath(new URL('../../scripts/pack.mjs', import.meta.url))

@@ -28,7 +28,7 @@ test.runIf(executablePath)(
   'in Chromium: the start page, login, reload, two tabs, denial and a late callback, without a blocked form or script',
   async () => {
     const clock = movableClock()
-    const { authorization, house, user, id } = await openLogins()
+    const { authorization, service, user, id } = await openLogins()
     const browser = await openBrowser()
     const { page, complaints } = await openPage(browser)
     const callbacks: string[] = []
@@ -88,7 +88,7 @@ test.runIf(executablePath)(
 
     const all = [complaints, ...[...tabs, denied, late].map((each) => each.complaints)].flat()
     expect(all).toEqual([])
-    expect(house.warnings).toEqual([])
+    expect(service.warnings).toEqual([])
   },
   120_000,
 )

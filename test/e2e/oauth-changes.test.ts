@@ -3,9 +3,9 @@ import { openHttp } from '../fixtures/http/sites.ts'
 import { openAuthorizationServer } from '../fixtures/oauth/authorization-server.ts'
 import { type Interception, send } from '../fixtures/oauth/interceptions.ts'
 import { ownFolder } from '../support/folder.ts'
-import { openHouse } from '../support/house.ts'
 import { decide, openLogins, openRemote, userOf } from '../support/logins.ts'
 import { movableClock } from '../support/movable-clock.ts'
+import { openTestService } from '../support/test-service.ts'
 import { UserAgent } from '../support/user-agent.mjs'
 
 const HOUR_MS = 3_600_000
@@ -41,14 +41,14 @@ test('a changed port, path, issuer or client of a server drops its tokens, which
 test('a service on another port keeps its logins, and registers anew for the next one', async () => {
   const { authorization, server } = await openRemote()
   const home = ownFolder()
-  const house = await openHouse({ home })
-  const first = userOf(house)
+  const service = await openTestService({ home })
+  const first = userOf(service)
   const id = await first.add(server.url)
   const { redirect_uri } = await first.begin(id)
   await first.must(204, 'DELETE', `/http-servers/${id}/login`)
   await first.logIn(id)
-  await house.close()
-  const second = userOf(await openHouse({ home })) // port 0 chooses another one
+  await service.close()
+  const second = userOf(await openTestService({ home })) // port 0 chooses another one
   expect((await second.call(id)).status).toBe(200)
   await second.must(204, 'DELETE', `/http-servers/${id}/login`)
   expect((await second.begin(id)).redirect_uri).not.toBe(redirect_uri)
@@ -142,11 +142,11 @@ test('a logout or another login during a refresh is not undone by its answer', a
 test('after a restart, another login finds the metadata that only the challenge had named', async () => {
   const { authorization, server } = await openRemote({ server: { metadataPath: '/metadata.json' } })
   const home = ownFolder()
-  const house = await openHouse({ home })
-  const first = userOf(house)
+  const service = await openTestService({ home })
+  const first = userOf(service)
   const id = await first.add(server.url)
   await first.logIn(id)
-  await house.close()
-  const second = userOf(await openHouse({ home }))
+  await service.close()
+  const second = userOf(await openTestService({ home }))
   expect(await second.begin(id)).toMatchObject({ issuer: authorization.issuer })
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { DOCUMENT_URL, type Happened, runLoginSuite } from '../conformance/login-suite.mjs'
-import { openHouse, TOKEN } from '../support/house.ts'
+import { openTestService, TOKEN } from '../support/test-service.ts'
 
 /** What happens in each scenario of the official suite. docs/gateway.md has the same table. */
 const LOGGED_IN = 'logs in, and the call is answered'
@@ -47,8 +47,8 @@ const REPORTED = ['enterprise-managed-authorization', 'wif-jwt-bearer']
 const COUNTS = { '2026-07-28': 29, '2025-11-25': 18, '2025-03-26': 2 }
 
 test('the 31 login scenarios of the official suite pass through the service and its callback', async () => {
-  const plain = await openHouse()
-  const withDocument = await openHouse({ env: { OAUTH_CLIENT_METADATA_URL: DOCUMENT_URL } })
+  const plain = await openTestService()
+  const withDocument = await openTestService({ env: { OAUTH_CLIENT_METADATA_URL: DOCUMENT_URL } })
   const seen = new Set<string>()
   for (const [revision, count] of Object.entries(COUNTS)) {
     const rows = await runLoginSuite({

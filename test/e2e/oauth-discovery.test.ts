@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openProxy } from '../fixtures/http/proxy.ts'
 import { openHttp } from '../fixtures/http/sites.ts'
 import { type Forged, openForged } from '../fixtures/oauth/forged-metadata.ts'
-import { type House, openHouse } from '../support/house.ts'
 import { openLogins, userOf } from '../support/logins.ts'
+import { openTestService, type TestService } from '../support/test-service.ts'
 
 const LINK_LOCAL = 'https://169.254.169.254'
 const PRIVATE = 'https://10.11.12.13'
@@ -89,11 +89,11 @@ interface Places {
 test('forged metadata is refused with a sentence, and no other address is contacted', async () => {
   const trap = await openHttp((_, response) => void response.writeHead(200).end('{}'))
   onTestFinished(() => trap.close())
-  const house: House = await openHouse()
-  const user = userOf(house)
+  const service: TestService = await openTestService()
+  const user = userOf(service)
   const found: unknown[] = []
   for (const [at, [title, forge]] of FORGED.entries()) {
-    const forged = await openForged((origin) => forge(origin, { trap: trap.origin, own: house.address }))
+    const forged = await openForged((origin) => forge(origin, { trap: trap.origin, own: service.address }))
     const id = await user.add(forged.url, { name: `forged ${at}` })
     const { status, body } = await user.ask('POST', `/http-servers/${id}/login`, {})
     found.push([title, body.last_error?.code ?? body.code ?? status])
@@ -117,7 +117,7 @@ test('a public server cannot name a private issuer, and a proxy is not asked for
   }))
   const forgedPort = forged.port
   onTestFinished(() => forged.close())
-  const user = userOf(await openHouse({ env: { HTTP_PROXY: proxy.origin, HTTPS_PROXY: proxy.origin } }))
+  const user = userOf(await openTestService({ env: { HTTP_PROXY: proxy.origin, HTTPS_PROXY: proxy.origin } }))
   const id = await user.add(`http://public.example:${forgedPort}/mcp`)
   const { status, body } = await user.ask('POST', `/http-servers/${id}/login`, {})
   expect(status).toBeGreaterThanOrEqual(400)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { changed } from '../fixtures/oauth/interceptions.ts'
-import { openHouse } from '../support/house.ts'
 import { callbackOf, decide, openLogins, openRemote, userOf } from '../support/logins.ts'
 import { movableClock } from '../support/movable-clock.ts'
+import { openTestService } from '../support/test-service.ts'
 import { UserAgent } from '../support/user-agent.mjs'
 
 const TEN_MINUTES_MS = 600_000
@@ -10,14 +10,14 @@ const TEN_MINUTES_MS = 600_000
 test.each(['modern', 'legacy'] as const)(
   'a login in a browser ends at /oauth/done without code or state, and calls to a %s server are answered',
   async (era) => {
-    const { authorization, server, house, user, id } = await openLogins({ server: { era } })
+    const { authorization, server, service, user, id } = await openLogins({ server: { era } })
     expect((await user.call(id)).body).toMatchObject({ code: 'login_needed', status: 409 })
     expect(await user.auth(id)).toMatchObject({ state: 'needs_login', wanted_scopes: ['mcp:read'] })
     expect(authorization.registered).toEqual([]) // only a person starts a login
 
     const start = await user.begin(id)
     expect(start).toMatchObject({ issuer: authorization.issuer, scopes: ['mcp:read', 'offline_access'] })
-    expect(start.redirect_uri).toBe(`http://127.0.0.1:${new URL(house.address).port}/oauth/callback`)
+    expect(start.redirect_uri).toBe(`http://127.0.0.1:${new URL(service.address).port}/oauth/callback`)
     const page = await decide(new UserAgent(), start.authorization_url)
     expect(page).toMatchObject({ status: 200, text: expect.stringContaining('2 tools') })
     expect(new URL(page.url).pathname).toBe('/oauth/done')
@@ -216,7 +216,7 @@ test('a given client with a secret, and machine-to-machine credentials, need no 
       ],
     },
   })
-  const user = userOf(await openHouse())
+  const user = userOf(await openTestService())
   const given = { client_id: 'given', client_secret: secret, issuer: authorization.issuer }
   const id = await user.add(server.url, { oauth: given })
   await user.logIn(id)

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { changed, TROUBLE } from '../fixtures/oauth/interceptions.ts'
 import { ownFolder } from '../support/folder.ts'
-import { openHouse } from '../support/house.ts'
 import { openLogins, openRemote, userOf } from '../support/logins.ts'
 import { movableClock } from '../support/movable-clock.ts'
+import { openTestService } from '../support/test-service.ts'
 
 const HOUR_MS = 3_600_000
 /** Between two attempts at the most. */
@@ -44,14 +44,14 @@ test('a login survives a restart, with the token of the last refresh', async () 
   const clock = movableClock()
   const { authorization, server } = await openRemote()
   const home = ownFolder()
-  const house = await openHouse({ home })
-  const first = userOf(house)
+  const service = await openTestService({ home })
+  const first = userOf(service)
   const id = await first.add(server.url)
   await first.logIn(id)
   clock.jump(HOUR_MS)
   expect((await first.call(id)).status).toBe(200)
-  await house.close()
-  const second = userOf(await openHouse({ home }))
+  await service.close()
+  const second = userOf(await openTestService({ home }))
   expect(await second.auth(id)).toMatchObject({ state: 'logged_in', client: 'registered' })
   clock.jump(HOUR_MS)
   expect((await second.call(id)).status).toBe(200)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { WINDOW, WINDOWS, type WindowName } from '../../src/observe/metrics/windows/levels.ts'
-import { AUTHORISED as headers, openHouse } from '../support/house.ts'
 import { randomFrom } from '../support/random.ts'
+import { AUTHORISED as headers, openTestService } from '../support/test-service.ts'
 
 const CALLS = 6000
 const BATCH = 1000
@@ -23,14 +23,14 @@ type Latency = Record<'p50' | 'p90' | 'p95' | 'p99' | 'max', number | null>
 const SHARE = { p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99, max: 1 } as const
 
 test('p50, p90, p95, p99 and max of 6000 calls, wherever the API shows them, are those of the sorted durations within 1 %', async () => {
-  const house = await openHouse()
+  const service = await openTestService()
   const get = async (path: string) => {
-    const reply = await house.inject(`/api${path}`)
+    const reply = await service.inject(`/api${path}`)
     expect(reply.statusCode, reply.body).toBe(200)
     return reply
   }
   const add = async (path: string, body: object) =>
-    expect((await house.inject({ method: 'POST', url: `/api${path}`, headers, body })).statusCode).toBe(201)
+    expect((await service.inject({ method: 'POST', url: `/api${path}`, headers, body })).statusCode).toBe(201)
   await add('/servers', { name: 'local', command: 'x' })
   await add('/http-servers', { name: 'remote', url: 'http://127.0.0.1:9/mcp' })
 
@@ -39,7 +39,7 @@ test('p50, p90, p95, p99 and max of 6000 calls, wherever the API shows them, are
     const body = calls.slice(at, at + BATCH).map(({ ts, ...call }) => {
       return { kind: 'tool_call', status: 'ok', ts: new Date(ts).toISOString(), ...call }
     })
-    const reply = await house.inject({ method: 'POST', url: '/api/metrics/record', headers, body })
+    const reply = await service.inject({ method: 'POST', url: '/api/metrics/record', headers, body })
     expect(reply.json()).toEqual({ accepted: BATCH })
   }
 
@@ -89,20 +89,20 @@ test('p50, p90, p95, p99 and max of 6000 calls, wherever the API shows them, are
 })
 
 test('the quantiles and the histogram for Prometheus are those of the sorted values within the accuracy of the sketch', async () => {
-  const house = await openHouse()
+  const service = await openTestService()
   const calls = made(Date.now())
   const events = calls.flatMap(({ duration_ms, server_id, tool }) => [
     { kind: 'custom', name: 'queue', value: duration_ms },
     { kind: 'tool_call', status: 'ok', duration_ms, server_id, tool },
   ])
   for (let at = 0; at < events.length; at += BATCH)
-    await house.inject({
+    await service.inject({
       method: 'POST',
       url: '/api/metrics/record',
       headers,
       body: events.slice(at, at + BATCH),
     })
-  const text = (await house.inject('/api/metrics/prometheus')).body
+  const text = (await service.inject('/api/metrics/prometheus')).body
   for (const share of [0.5, 0.9, 0.99]) {
     const shown = Number(
       new RegExp(`^toolroom_custom\\{name="queue",quantile="${share}"\\} (\\S+)$`, 'm').exec(text)?.[1],

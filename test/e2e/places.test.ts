@@ -10,7 +10,7 @@ import { Agent, newKey, textOf } from '../support/gateway.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { PLACES, refusedNamespaces, withoutBubblewrap } from '../support/places.ts'
 import { byNode } from '../support/real-servers.ts'
-import { definition } from '../support/running.ts'
+import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 import { TOKEN } from '../support/token.ts'
 
@@ -41,9 +41,9 @@ describe.skipIf(!sandbox?.isThere)('with sandbox', () => {
       const service = await openService({ home, env: { AUTH_TOKEN: TOKEN }, under: asUser(ORDINARY) })
       expect(statSync(join(service.data, 'instance.json')).uid).toBe(ORDINARY)
       const notes = join(home, 'notes')
-      const walls = { isolation: 'sandbox', isolation_options: { write: ['~/notes'], read: [root] } }
-      await service.add({ name: 'files', ...byNode('filesystem', notes, '/usr', home), ...walls })
-      await service.add(definition('connects', [], walls))
+      const confinement = { isolation: 'sandbox', isolation_options: { write: ['~/notes'], read: [root] } }
+      await service.add({ name: 'files', ...byNode('filesystem', notes, '/usr', home), ...confinement })
+      await service.add(definition('connects', [], confinement))
       expect(await service.start('files')).toMatchObject({ place: 'sandbox', status: 'running' })
       await service.start('connects')
       const agent = await Agent.open(service, await newKey(service), 'modern')
@@ -77,8 +77,8 @@ describe.each(['docker', 'podman'] as const)('with %s', (name) => {
     const { env, containers } = await running()
     const service = await openService({ env })
     const isolation_options = { image: NODE_IMAGE, read: [root] }
-    const walls = { isolation: 'container', isolation_options }
-    await service.add(definition('escapes', ['--live=4712'], walls))
+    const confinement = { isolation: 'container', isolation_options }
+    await service.add(definition('escapes', ['--live=4712'], confinement))
     await service.start('escapes')
     service.child.kill('SIGKILL')
     await service.ended
@@ -136,8 +136,8 @@ describe.each(['docker', 'podman'] as const)('with %s', (name) => {
     const service = await openService({ env })
     const isolation_options = { image: NODE_IMAGE, memory_mb: 64 }
     const grow = 'const all = []; setInterval(() => all.push(Buffer.alloc(2 ** 23, 1)), 1)'
-    const walls = { isolation: 'container', isolation_options, restart: { policy: 'never' } }
-    await service.add({ name: 'greedy', command: process.execPath, args: ['-e', grow], ...walls })
+    const confinement = { isolation: 'container', isolation_options, restart: { policy: 'never' } }
+    await service.add({ name: 'greedy', command: process.execPath, args: ['-e', grow], ...confinement })
     const { body } = await service.ask('POST', '/servers/greedy/start?wait_s=120')
     expect(body.last_error.hint.toLowerCase()).toContain('raise isolation_options.memory_mb')
     if (name === 'podman') return // where cgroups are those of version 1, it does not say why it was killed
@@ -175,15 +175,15 @@ type Service = Awaited<ReturnType<typeof openService>>
 async function expectNotStarted(service: Service, why: RegExp): Promise<void> {
   const made = join(service.home, 'made')
   const command = { command: '/bin/sh', args: ['-c', `echo x >'${made}'; exec cat`] }
-  const walls = { isolation: 'sandbox', isolation_options: { write: [service.home] } }
-  await service.add({ name: 'walled', ...command, ...walls, restart: { policy: 'never' } })
-  const { status, body } = await service.ask('POST', '/servers/walled/start?wait_s=60')
+  const confinement = { isolation: 'sandbox', isolation_options: { write: [service.home] } }
+  await service.add({ name: 'isolated', ...command, ...confinement, restart: { policy: 'never' } })
+  const { status, body } = await service.ask('POST', '/servers/withIsolation/start?wait_s=60')
   expect(status).toBe(502)
   expect(body.last_error.code).toBe('sandbox_unavailable')
   expect(body.last_error.message).toMatch(why)
   const { items } = (await service.ask('GET', '/servers')).body
   expect(items).toMatchObject([{ status: 'failed', pid: null }])
-  const { checks } = (await service.ask('POST', '/servers/walled/diagnose')).body
+  const { checks } = (await service.ask('POST', '/servers/withIsolation/diagnose')).body
   expect(checks).toContainEqual({ name: 'place', ok: false, detail: expect.stringMatching(why) })
   expect(existsSync(made)).toBe(false)
 }

@@ -4,9 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { commandLine, processesMarked } from '../../src/supervisor/platform/linux/proc.ts'
 import { covers } from '../support/covers.ts'
 import { ownFolder } from '../support/folder.ts'
-import { add } from '../support/furnished.ts'
-import { type House, openHouse } from '../support/house.ts'
-import { leftAfter, untilMarked } from '../support/marked.ts'
+import { leftAfter, untilMarked } from '../support/marked-processes.ts'
 import { stopwatch } from '../support/measuring.ts'
 import {
   askDirectly,
@@ -21,8 +19,10 @@ import {
   openMarkedHouse,
   run,
 } from '../support/real-servers.ts'
-import { get, post, until } from '../support/running.ts'
+import { get, post, until } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
+import { openTestService, type TestService } from '../support/test-service.ts'
+import { add } from '../support/with-servers.ts'
 
 const onLinux = describe.runIf(process.platform === 'linux') // other systems cannot count the processes
 const STOP_MS = 8000
@@ -30,9 +30,9 @@ const STOP_MS = 8000
 describe('server-everything', () => {
   test('the tools of server-everything are listed unchanged, each with its size and its hash', async () => {
     covers('does-list-tools', 'servers-tools')
-    const house = await openHouse()
-    const { tool_count, tool_tokens } = await run(house, { name: 'everything', ...byNode('everything') })
-    const { items, ...list } = (await house.inject('/api/servers/everything/tools')).json()
+    const service = await openTestService()
+    const { tool_count, tool_tokens } = await run(service, { name: 'everything', ...byNode('everything') })
+    const { items, ...list } = (await service.inject('/api/servers/everything/tools')).json()
     const ask = await askDirectly('everything')
     const { tools } = JSON.parse(await ask('tools/list')) as { tools: Record<string, unknown>[] }
 
@@ -59,14 +59,14 @@ describe('server-everything', () => {
     const sum = items.reduce((total: number, { tokens }: { tokens: number }) => total + tokens, 0)
     expect(tool_tokens).toBe(sum)
 
-    const again = await post(house, '/api/servers/everything/restart')
+    const again = await post(service, '/api/servers/everything/restart')
     expect(again.statusCode, again.body).toBe(200)
-    expect((await house.inject('/api/servers/everything/tools')).json().items).toEqual(items)
+    expect((await service.inject('/api/servers/everything/tools')).json().items).toEqual(items)
   })
 
   test('calls to server-everything through Toolroom return the same bytes as direct calls', async () => {
-    const house = await openHouse()
-    await run(house, { name: 'everything', ...byNode('everything') })
+    const service = await openTestService()
+    await run(service, { name: 'everything', ...byNode('everything') })
     const ask = await askDirectly('everything')
     const gzip = { name: 'a.gz', data: 'data:text/plain;base64,aGVsbG8=', outputType: 'resource' }
     const calls: [tool: string, args: object, has: string][] = [
@@ -89,7 +89,7 @@ describe('server-everything', () => {
     ]
     for (const [tool, args, has] of calls) {
       const direct = await ask('tools/call', { name: tool, arguments: args })
-      const reply = await call(house, 'everything', tool, args)
+      const reply = await call(service, 'everything', tool, args)
       expect(reply.statusCode, reply.body).toBe(200)
       expect(reply.headers['content-type']).toContain('application/json')
       expect(reply.rawPayload.toString('hex')).toBe(Buffer.from(direct).toString('hex'))
@@ -100,18 +100,18 @@ describe('server-everything', () => {
 
 describe('server-filesystem', () => {
   test('server-filesystem writes and reads in its folder, and any other path is a result with isError', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const folder = ownFolder()
     const path = join(folder, 'notes.txt')
-    await run(house, { name: 'files', ...byNode('filesystem', folder) })
-    const written = await call(house, 'files', 'write_file', { path, content: 'Grüße\n' })
+    await run(service, { name: 'files', ...byNode('filesystem', folder) })
+    const written = await call(service, 'files', 'write_file', { path, content: 'Grüße\n' })
     expect(written.json()).toMatchObject({ content: [{ text: `Successfully wrote to ${path}` }] })
     expect(readFileSync(path, 'utf8')).toBe('Grüße\n')
-    const read = await call(house, 'files', 'read_text_file', { path })
+    const read = await call(service, 'files', 'read_text_file', { path })
     expect(read.json()).toMatchObject({ structuredContent: { content: 'Grüße\n' } })
 
-    const outside = join(house.home, 'notes.txt')
-    const refused = await call(house, 'files', 'write_file', { path: outside, content: 'x' })
+    const outside = join(service.home, 'notes.txt')
+    const refused = await call(service, 'files', 'write_file', { path: outside, content: 'x' })
     expect(refused.statusCode).toBe(200)
     expect(refused.json()).toMatchObject({
       isError: true,
@@ -121,11 +121,11 @@ describe('server-filesystem', () => {
   })
 
   test('server-filesystem with a missing folder does not start, and last_error has the reason', async () => {
-    const house = await openHouse()
-    await add(house, { name: 'files', ...byNode('filesystem', join(house.home, 'nowhere')) })
-    const started = await post(house, '/api/servers/files/start')
+    const service = await openTestService()
+    await add(service, { name: 'files', ...byNode('filesystem', join(service.home, 'nowhere')) })
+    const started = await post(service, '/api/servers/files/start')
     expect(started.json()).toMatchObject({ status: 502, code: 'server_start_failed' })
-    expect((await get(house, 'files')).last_error).toEqual({
+    expect((await get(service, 'files')).last_error).toEqual({
       code: 'file_not_found',
       message: expect.stringContaining('None of the specified directories are accessible'),
       hint: 'Check the paths in args and env, or set cwd to the folder they are relative to',
@@ -133,43 +133,43 @@ describe('server-filesystem', () => {
   })
 
   test('server-filesystem without a folder runs but refuses every call, and its log names the reason', async () => {
-    const house = await openHouse()
-    expect(await run(house, { name: 'files', ...byNode('filesystem') })).toMatchObject({ last_error: null })
-    const reply = await call(house, 'files', 'list_directory', { path: house.home })
+    const service = await openTestService()
+    expect(await run(service, { name: 'files', ...byNode('filesystem') })).toMatchObject({ last_error: null })
+    const reply = await call(service, 'files', 'list_directory', { path: service.home })
     expect(reply.statusCode).toBe(200)
     expect(reply.json()).toMatchObject({ isError: true })
-    const { last_exit } = (await post(house, '/api/servers/files/stop')).json()
+    const { last_exit } = (await post(service, '/api/servers/files/stop')).json()
     expect(last_exit.stderr_tail.join('\n')).toContain('At least one directory must be provided')
   })
 })
 
 describe('server-memory', () => {
   test('server-memory is started by a call, keeps its data, and becomes idle with its tools still listed', async () => {
-    const house = await openHouse()
-    const env = { MEMORY_FILE_PATH: join(house.home, 'memory.jsonl') }
+    const service = await openTestService()
+    const env = { MEMORY_FILE_PATH: join(service.home, 'memory.jsonl') }
     const onDemand = { start_mode: 'on_demand', idle_timeout_s: 1 }
-    await add(house, { name: 'memory', ...byNode('memory'), env, ...onDemand })
-    expect(await get(house, 'memory')).toMatchObject({ status: 'idle', pid: null, tool_count: null })
+    await add(service, { name: 'memory', ...byNode('memory'), env, ...onDemand })
+    expect(await get(service, 'memory')).toMatchObject({ status: 'idle', pid: null, tool_count: null })
 
     const entities = [{ name: 'Ada', entityType: 'person', observations: ['likes engines'] }]
-    const created = await call(house, 'memory', 'create_entities', { entities })
+    const created = await call(service, 'memory', 'create_entities', { entities })
     expect(created.json()).toMatchObject({ structuredContent: { entities } })
-    const { pid } = await get(house, 'memory')
-    const graph = await call(house, 'memory', 'read_graph')
+    const { pid } = await get(service, 'memory')
+    const graph = await call(service, 'memory', 'read_graph')
     expect(graph.json()).toMatchObject({ structuredContent: { entities, relations: [] } })
-    expect(await get(house, 'memory')).toMatchObject({ status: 'running', pid })
+    expect(await get(service, 'memory')).toMatchObject({ status: 'running', pid })
 
-    expect(await until(house, 'memory', ({ status }) => status === 'idle')).toMatchObject({
+    expect(await until(service, 'memory', ({ status }) => status === 'idle')).toMatchObject({
       tool_count: 9,
       health: { level: 'healthy', summary: 'Asleep with 9 tools; a call wakes it' },
     })
     expect(() => process.kill(Number(pid), 0)).toThrow()
-    expect((await house.inject('/api/servers/memory/tools')).json()).toMatchObject({
+    expect((await service.inject('/api/servers/memory/tools')).json()).toMatchObject({
       source: 'cache',
       total: 9,
     })
-    expect((await call(house, 'memory', 'read_graph')).body).toBe(graph.body)
-    expect((await get(house, 'memory')).pid).not.toBe(pid)
+    expect((await call(service, 'memory', 'read_graph')).body).toBe(graph.body)
+    expect((await get(service, 'memory')).pid).not.toBe(pid)
   })
 })
 
@@ -182,18 +182,18 @@ onLinux('ways to start server-everything', () => {
   ])(
     'server-everything started %s accepts calls, exits when its input ends, and leaves no process',
     async (_, command, processes) => {
-      const { house, mark } = await openMarkedHouse()
+      const { service, mark } = await openMarkedHouse()
       const startedAt = performance.now()
-      await run(house, { name: 'everything', ...command() })
+      await run(service, { name: 'everything', ...command() })
       const startMs = Math.round(performance.now() - startedAt)
       expect(await untilMarked(mark, processes), linesOf(mark).join('\n')).toBe(processes)
-      const reply = await call(house, 'everything', 'echo', { message: 'hi' })
+      const reply = await call(service, 'everything', 'echo', { message: 'hi' })
       expect(reply.body).toBe('{"content":[{"type":"text","text":"Echo: hi"}]}')
       // It asks for roots a moment after its start, and does not exit while it waits for the answer.
       const roots = '/api/logs?server_id=everything&search=roots'
-      await expect.poll(async () => (await house.inject(roots)).json().total).toBeGreaterThan(0)
-      const stopMs = await stop(house, 'everything', mark)
-      expect((await get(house, 'everything')).last_exit).toMatchObject({ code: 0, signal: null })
+      await expect.poll(async () => (await service.inject(roots)).json().total).toBeGreaterThan(0)
+      const stopMs = await stop(service, 'everything', mark)
+      expect((await get(service, 'everything')).last_exit).toMatchObject({ code: 0, signal: null })
       console.log(`start ${startMs} ms, stop ${stopMs} ms`)
     },
   )
@@ -208,11 +208,11 @@ onLinux('a server that ignores signals', () => {
     'a server that ignores signals, started by %s, is gone after a stop with its three children in other sessions',
     async (_, command, processes) => {
       covers('does-start-stop')
-      const { house, mark } = await openMarkedHouse()
-      await run(house, { name: 'deaf', ...command() })
+      const { service, mark } = await openMarkedHouse()
+      await run(service, { name: 'deaf', ...command() })
       // A child that was just forked has no environment of its own yet.
       expect(await untilMarked(mark, processes), linesOf(mark).join('\n')).toBe(processes)
-      console.log(`stop ${await stop(house, 'deaf', mark)} ms`)
+      console.log(`stop ${await stop(service, 'deaf', mark)} ms`)
     },
   )
 })
@@ -239,9 +239,9 @@ onLinux('kill -9 of Toolroom', () => {
 const linesOf = (mark: string) => processesMarked(mark).map(({ pid }) => commandLine(pid).join(' '))
 
 /** Stops a server with the default timeouts. Returns how long it took. */
-async function stop(house: House, id: string, mark: string): Promise<number> {
+async function stop(service: TestService, id: string, mark: string): Promise<number> {
   const spent = stopwatch()
-  expect((await post(house, `/api/servers/${id}/stop`)).json()).toMatchObject({
+  expect((await post(service, `/api/servers/${id}/stop`)).json()).toMatchObject({
     status: 'stopped',
     pid: null,
   })

@@ -8,30 +8,31 @@ import type { HttpServerView } from '../../src/servers/http/http-servers.schema.
 import type { ServerView } from '../../src/servers/stdio/servers.schema.ts'
 import { done } from '../support/agents.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED, type House, openHouse } from '../support/house.ts'
 import { REALISTIC_SECRETS, type RealisticHome, writeRealisticHome } from '../support/realistic-home.ts'
+import { AUTHORISED, openTestService, type TestService } from '../support/test-service.ts'
 
 type Item = ImportReport['items'][number]
 
-const read = async <T>(house: House, url: string) =>
-  (await house.inject({ url, headers: AUTHORISED })).json<T>()
+const read = async <T>(service: TestService, url: string) =>
+  (await service.inject({ url, headers: AUTHORISED })).json<T>()
 const named = (report: ImportReport, name: string): Item =>
   report.items.find((item) => item.name === name) ?? expect.unreachable(`no item ${name}`)
 
-const importing = (house: House, options: object) => done<ImportReport>(house, 'POST', '/import', options)
+const importing = (service: TestService, options: object) =>
+  done<ImportReport>(service, 'POST', '/import', options)
 
-async function open(): Promise<{ house: House; realistic: RealisticHome }> {
+async function open(): Promise<{ service: TestService; realistic: RealisticHome }> {
   const home = ownFolder()
   const realistic = writeRealisticHome(home)
-  return { house: await openHouse({ home }), realistic }
+  return { service: await openTestService({ home }), realistic }
 }
 
 describe('the import of a realistic home with nine agents', () => {
   test('every entry of every agent and project is an item, and nothing in it is lost or silently changed (api.md, Import)', async () => {
-    const { house, realistic } = await open()
-    const dry = await importing(house, { dry_run: true })
-    expect((await read<{ total: number }>(house, '/api/servers')).total).toBe(0)
-    const report = await importing(house, {})
+    const { service, realistic } = await open()
+    const dry = await importing(service, { dry_run: true })
+    expect((await read<{ total: number }>(service, '/api/servers')).total).toBe(0)
+    const report = await importing(service, {})
     expect(report.items.map(({ server_id: _, ...item }) => item)).toEqual(
       dry.items.map(({ server_id: _, ...item }) => item),
     )
@@ -47,7 +48,7 @@ describe('the import of a realistic home with nine agents', () => {
 
     // No file was written, and nothing was started.
     for (const [path, text] of realistic.files) expect(readFileSync(path, 'utf8')).toBe(text)
-    const { items } = await read<{ items: ServerView[] }>(house, '/api/servers')
+    const { items } = await read<{ items: ServerView[] }>(service, '/api/servers')
     expect(items.filter(({ pid }) => pid !== null)).toEqual([])
 
     // No secret is shown.
@@ -56,15 +57,15 @@ describe('the import of a realistic home with nine agents', () => {
   })
 
   test('references, projects, switches and fields keep their meaning, and what has none is named in a note', async () => {
-    const { house, realistic } = await open()
+    const { service, realistic } = await open()
     const { shop, blog, notes } = realistic.projects
-    const report = await importing(house, {})
+    const report = await importing(service, {})
     const stdio = async (name: string) => {
       const { server_id } = named(report, name)
-      return house.rooms.servers.get(server_id ?? '')
+      return service.rooms.servers.get(server_id ?? '')
     }
     const http = (name: string) =>
-      read<HttpServerView>(house, `/api/http-servers/${named(report, name).server_id}`)
+      read<HttpServerView>(service, `/api/http-servers/${named(report, name).server_id}`)
 
     // Claude Code: ${NAME} of a project's file, and its folder.
     expect(await stdio('warehouse')).toMatchObject({
@@ -93,7 +94,7 @@ describe('the import of a realistic home with nine agents', () => {
     expect(await stdio('files')).toMatchObject({ cwd: shop })
     expect(await stdio('files-blog')).toMatchObject({ cwd: blog })
     expect(named(report, 'files-blog')).toMatchObject({ enabled: false, found_in: [{ project: blog }] })
-    expect(await read(house, '/api/servers/files-blog')).toMatchObject({
+    expect(await read(service, '/api/servers/files-blog')).toMatchObject({
       status: 'stopped',
       desired_state: 'stopped',
     })
@@ -123,7 +124,7 @@ describe('the import of a realistic home with nine agents', () => {
     expect((await stdio('playwright')).args).toEqual([
       '@playwright/mcp@latest',
       '--output-dir',
-      join(house.home, 'shots'),
+      join(service.home, 'shots'),
     ])
     expect(named(report, 'playwright').can_pin).toBe('@playwright/mcp@latest')
     expect((await stdio('hugo')).args).toEqual([`${blog}/site`])
@@ -155,7 +156,7 @@ describe('the import of a realistic home with nine agents', () => {
     ])
     expect(named(report, 'linear.app')).toMatchObject({ enabled: false })
     expect(named(report, 'linear.app').notes[0]).toContain('enabled_tools')
-    expect(await stdio('python-notes')).toMatchObject({ cwd: house.home, env: { PYTHONUNBUFFERED: '1' } })
+    expect(await stdio('python-notes')).toMatchObject({ cwd: service.home, env: { PYTHONUNBUFFERED: '1' } })
     // Gemini CLI.
     expect(named(report, 'docs').outgoing).toEqual([{ reference: '${env:DOCS_KEY}', to: 'header X-Api-Key' }])
     expect(named(report, 'docs').notes.at(-1)).toContain('timeout, trust')
@@ -171,9 +172,9 @@ describe('the import of a realistic home with nine agents', () => {
   })
 
   test('with move_secrets, plain secrets become named ones, and a second import finds every server again', async () => {
-    const { house } = await open()
-    await importing(house, { move_secrets: true, start_mode: 'manual' })
-    const secrets = await read<{ items: { name: string; used_by: string[] }[] }>(house, '/api/secrets')
+    const { service } = await open()
+    await importing(service, { move_secrets: true, start_mode: 'manual' })
+    const secrets = await read<{ items: { name: string; used_by: string[] }[] }>(service, '/api/secrets')
     expect(secrets.items.map(({ name }) => name)).toEqual([
       'AUTH',
       'BRAVE_API_KEY',
@@ -183,15 +184,15 @@ describe('the import of a realistic home with nine agents', () => {
       'postgres.argument-3',
     ])
     for (const { used_by } of secrets.items) expect(used_by).toHaveLength(1)
-    const { items } = await read<{ items: ServerView[] }>(house, '/api/servers')
+    const { items } = await read<{ items: ServerView[] }>(service, '/api/servers')
     expect(new Set(items.map(({ start_mode }) => start_mode))).toEqual(new Set(['manual']))
     expect(items.find(({ id }) => id === 'slack')?.env).toEqual({
       SLACK_BOT_TOKEN: '${secret:SLACK_BOT_TOKEN}',
       SLACK_TEAM_ID: '***',
     })
-    const again = await importing(house, {})
+    const again = await importing(service, {})
     expect(again.items.filter(({ outcome }) => outcome !== 'registered')).toEqual([])
-    const chosen = await importing(house, { agents: ['claude-code'], names: ['files'], dry_run: true })
+    const chosen = await importing(service, { agents: ['claude-code'], names: ['files'], dry_run: true })
     expect(chosen.items).toHaveLength(2)
   })
 })

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { covers } from '../support/covers.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED, TOKEN } from '../support/house.ts'
 import { stopwatchUntilExit } from '../support/measuring.ts'
 import { launch, launchReady } from '../support/program.ts'
+import { AUTHORISED, TOKEN } from '../support/test-service.ts'
 
 const STRONG = TOKEN
 const server = { name: 'GitHub', command: 'npx', env: { KEY: 'a-stored-secret' } }

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { executablePath, openBrowser } from '../support/browser.ts'
 import { covers } from '../support/covers.ts'
-import { openHouse, TOKEN } from '../support/house.ts'
+import { openTestService, TOKEN } from '../support/test-service.ts'
 
 /** All requests and errors of a page. */
 function watch(page: Page) {
@@ -20,11 +20,11 @@ test.runIf(executablePath)(
   'a server can be added from /docs with the Authorize button, and no request leaves the origin',
   async () => {
     covers('docs-swagger-ui', 'auth-1-token-in-header', 'auth-4-valid-proceeds')
-    const house = await openHouse()
+    const service = await openTestService()
     const page = await (await openBrowser()).newPage()
     page.setDefaultTimeout(PATIENCE_MS)
     const seen = watch(page)
-    await page.goto(`${house.address}/docs/`)
+    await page.goto(`${service.address}/docs/`)
     await page.getByRole('button', { name: 'Authorize' }).click()
     const form = page.locator('.auth-container form').first() // the others are for the gateway
     await form.locator('input').fill(TOKEN)
@@ -38,9 +38,9 @@ test.runIf(executablePath)(
     await operation.getByRole('button', { name: 'Execute' }).click()
     expect((await answered).status()).toBe(201)
 
-    expect((await house.inject('/api/servers/from-the-page')).statusCode).toBe(200)
+    expect((await service.inject('/api/servers/from-the-page')).statusCode).toBe(200)
     expect(
-      seen.urls.filter((url) => !url.startsWith(`${house.address}/`) && !url.startsWith('data:')),
+      seen.urls.filter((url) => !url.startsWith(`${service.address}/`) && !url.startsWith('data:')),
     ).toEqual([])
     expect(seen.complaints).toEqual([])
     if (process.env.TOOLROOM_SCREENSHOTS)

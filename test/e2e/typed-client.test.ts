@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { expect, test } from 'vitest'
 import { ownFolder } from '../support/folder.ts'
-import { openHouse, TOKEN } from '../support/house.ts'
+import { openTestService, TOKEN } from '../support/test-service.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const COPIED = ['package.json', 'tsconfig.json', 'src/api/client', 'test/client']
@@ -30,7 +30,7 @@ async function compile(document: object): Promise<string> {
 }
 
 test('a TypeScript client generated from the OpenAPI document compiles, refuses what is not in it, and drives the service', async () => {
-  const { address } = await openHouse()
+  const { address } = await openTestService()
   const document = (await (await fetch(`${address}/docs/json`)).json()) as object
   expect(await compile(document)).toBe('compiled')
 

@@ -6,8 +6,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Servers } from '../../src/servers/stdio/servers.service.ts'
 import { listProcesses, processesMarked } from '../../src/supervisor/platform/linux/proc.ts'
 import { figure } from '../support/figure.ts'
-import { openHouse } from '../support/house.ts'
-import { definition } from '../support/running.ts'
+import { definition } from '../support/running-servers.ts'
+import { openTestService } from '../support/test-service.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SERVERS = 20
@@ -59,7 +59,7 @@ function asking(verb: string, n: number, update: (model: Model, id: string) => v
 }
 
 /** A start may find a process whose exit was not noticed yet; a stop or a restart replaces it. */
-const wishing =
+const desiring =
   (desired: 'running' | 'stopped', keeps = false) =>
   (model: Model, id: string) => {
     const killed = keeps && model.servers.get(id)?.killed === true
@@ -124,10 +124,10 @@ describe.runIf(process.platform === 'linux')('random operations', () => {
     const server = fc.nat(SERVERS - 1)
     const commands = fc.commands(
       [
-        server.map((n) => asking('start', n, wishing('running', true))),
-        server.map((n) => asking('start', n, wishing('running', true))),
-        server.map((n) => asking('stop', n, wishing('stopped'))),
-        server.map((n) => asking('restart', n, wishing('running'))),
+        server.map((n) => asking('start', n, desiring('running', true))),
+        server.map((n) => asking('start', n, desiring('running', true))),
+        server.map((n) => asking('stop', n, desiring('stopped'))),
+        server.map((n) => asking('restart', n, desiring('running'))),
         server.map((n) => asking('edit', n, () => {})),
         server.map((n) => asking('describe', n, () => {})),
         server.map((n) => asking('remove', n, (model, id) => void model.servers.delete(id))),
@@ -140,16 +140,16 @@ describe.runIf(process.platform === 'linux')('random operations', () => {
     let asked = 0
     await fc.assert(
       fc.asyncProperty(commands, async (all) => {
-        const house = await openHouse()
-        const mark = `TOOLROOM_CHILD=${readFileSync(join(house.data, 'child-mark'), 'utf8').trim()}`
-        const { servers } = house.rooms
+        const service = await openTestService()
+        const mark = `TOOLROOM_CHILD=${readFileSync(join(service.data, 'child-mark'), 'utf8').trim()}`
+        const { servers } = service.rooms
         const real: Real = { servers, mark, pending: [] }
         const model: Model = { servers: new Map() }
         for (let n = 0; n < SERVERS; n += 1) await add(n).run(model, real)
         const twins = watchForTwins(mark)
         await fc.asyncModelRun(() => ({ model, real }), [...all, settle])
         asked += [...all].length
-        await house.close()
+        await service.close()
         expect(twins()).toEqual([])
         expect(processesMarked(mark)).toEqual([])
         await expect.poll(zombies).toEqual([]) // until their exit is noticed

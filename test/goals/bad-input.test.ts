@@ -10,12 +10,12 @@ import { portOf } from '../support/answers.ts'
 import { CANARY } from '../support/arbitrary-json.ts'
 import { invalidRequests, operationFor, type Sent, wildRequests } from '../support/bad-requests.ts'
 import { figure } from '../support/figure.ts'
-import { furnished } from '../support/furnished.ts'
 import { heldMemory, MEASURED } from '../support/held-memory.ts'
-import { AUTHORISED, type House, TOKEN } from '../support/house.ts'
 import { type OpenApi, type Operation, readOpenApi, type Schema } from '../support/openapi.ts'
 import { launchReady } from '../support/program.ts'
 import { inParallel, rawAnswer } from '../support/raw-http.ts'
+import { AUTHORISED, type TestService, TOKEN } from '../support/test-service.ts'
+import { openWithServers } from '../support/with-servers.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const RUNS = FULL ? 200_000 : 1000
@@ -31,18 +31,18 @@ const LANES = 8
 /** The short run uses a fixed seed, the long one a new seed each time. A failure prints its seed. */
 const SEED = FULL ? {} : { seed: 8665 }
 
-type Reply = Awaited<ReturnType<House['inject']>>
+type Reply = Awaited<ReturnType<TestService['inject']>>
 interface Described {
   readonly operations: readonly Operation[]
   readonly problem: Schema
 }
 
-const send = (house: House, { why: _, status: __, ...request }: Sent): Promise<Reply> =>
-  house.inject(request as InjectOptions)
+const send = (service: TestService, { why: _, status: __, ...request }: Sent): Promise<Reply> =>
+  service.inject(request as InjectOptions)
 
 /** What is wrong with a response to any request; undefined for a correct one. */
 function faultOf(
-  house: House,
+  service: TestService,
   { operations, problem }: Described,
   sent: Sent,
   reply: Reply,
@@ -54,8 +54,8 @@ function faultOf(
   if (!documented && status !== 302) return `undocumented status: ${status} ${body.slice(0, 300)}`
   for (const secret of [
     TOKEN,
-    ...(sent.url.startsWith('/api/settings') ? [] : [house.data]),
-    ...(tellsPaths(sent) ? [] : [house.home]),
+    ...(sent.url.startsWith('/api/settings') ? [] : [service.data]),
+    ...(tellsPaths(sent) ? [] : [service.home]),
     ...(sent.url.startsWith('/api/runtimes') ? [] : ['node_modules']), // npm adds folders of it to PATH
     '/src/',
     '\n    at ',
@@ -85,65 +85,65 @@ function shapeFault(
 }
 
 /** The state that a refused request must not change. */
-async function stateOf(house: House): Promise<string> {
-  const [stdio, http] = [await house.inject('/api/servers'), await house.inject('/api/http-servers')]
+async function stateOf(service: TestService): Promise<string> {
+  const [stdio, http] = [await service.inject('/api/servers'), await service.inject('/api/http-servers')]
   return stdio.body + http.body
 }
 
-async function refuseAll(house: House, described: Described, numRuns: number): Promise<void> {
-  const before = await stateOf(house)
+async function refuseAll(service: TestService, described: Described, numRuns: number): Promise<void> {
+  const before = await stateOf(service)
   const refused = fc.asyncProperty(invalidRequests(described.operations), async (sent) => {
-    const reply = await send(house, sent)
-    expect(faultOf(house, described, sent, reply)).toBeUndefined()
+    const reply = await send(service, sent)
+    expect(faultOf(service, described, sent, reply)).toBeUndefined()
     expect(reply.statusCode, reply.body).toBeGreaterThanOrEqual(400)
     if (sent.status !== undefined) expect(reply.statusCode, reply.body).toBe(sent.status)
-    expect(await stateOf(house)).toBe(before)
+    expect(await stateOf(service)).toBe(before)
   })
   await fc.assert(refused, { numRuns, ...SEED })
 }
 
-async function answerAll(house: House, described: Described, numRuns: number): Promise<void> {
+async function answerAll(service: TestService, described: Described, numRuns: number): Promise<void> {
   const answered = fc.asyncProperty(wildRequests(described.operations), async (sent) => {
-    const reply = await send(house, sent)
-    expect(faultOf(house, described, sent, reply)).toBeUndefined()
-    if (reply.statusCode < 300 && sent.method !== 'GET') await tidy(house)
+    const reply = await send(service, sent)
+    expect(faultOf(service, described, sent, reply)).toBeUndefined()
+    if (reply.statusCode < 300 && sent.method !== 'GET') await tidy(service)
   })
   await fc.assert(answered, { numRuns, ...SEED })
 }
 
 /** Valid requests among the random ones add servers, which must not accumulate. */
-async function tidy(house: House): Promise<void> {
+async function tidy(service: TestService): Promise<void> {
   for (const url of ['/api/servers', '/api/http-servers']) {
-    const { items } = (await house.inject(url)).json<{ items: { id: string }[] }>()
+    const { items } = (await service.inject(url)).json<{ items: { id: string }[] }>()
     for (const { id } of items.filter((each) => !['github', 'docs'].includes(each.id)))
-      await house.inject({ method: 'DELETE', url: `${url}/${id}`, headers: AUTHORISED })
+      await service.inject({ method: 'DELETE', url: `${url}/${id}`, headers: AUTHORISED })
   }
 }
 
 test(`R7: ${RUNS} bad inputs get responses of the documented shape, and nothing accumulates`, {
   timeout: PATIENCE_MS,
 }, async () => {
-  const house = await furnished()
-  const described = readOpenApi((await house.inject('/docs/json')).json())
-  await refuseAll(house, described, WARM_UP / 2)
-  await answerAll(house, described, WARM_UP / 2)
+  const service = await openWithServers()
+  const described = readOpenApi((await service.inject('/docs/json')).json())
+  await refuseAll(service, described, WARM_UP / 2)
+  await answerAll(service, described, WARM_UP / 2)
   const before = await heldMb()
-  await refuseAll(house, described, RUNS / 2)
-  await answerAll(house, described, RUNS / 2)
+  await refuseAll(service, described, RUNS / 2)
+  await answerAll(service, described, RUNS / 2)
   figure('R7', `growth of the heap after ${RUNS} bad inputs, MB`, (await heldMb()) - before, {
     most: MAX_GROWTH_MB,
   })
   // Not its status: a random request may have started a server that cannot run.
-  const { checks } = (await house.inject('/api/health')).json<{ checks: { ok: boolean }[] }>()
+  const { checks } = (await service.inject('/api/health')).json<{ checks: { ok: boolean }[] }>()
   expect(checks.map(({ ok }) => ok)).toEqual([true, true, true])
 })
 
 test('R7: malformed HTTP bytes are refused with a problem of the documented shape', {
   timeout: PATIENCE_MS,
 }, async () => {
-  const house = await furnished()
-  const { problem } = readOpenApi((await house.inject('/docs/json')).json())
-  const head = `POST /api/servers HTTP/1.1\r\nHost: 127.0.0.1:${portOf(house)}\r\nX-SVC-Token: ${TOKEN}\r\n`
+  const service = await openWithServers()
+  const { problem } = readOpenApi((await service.inject('/docs/json')).json())
+  const head = `POST /api/servers HTTP/1.1\r\nHost: 127.0.0.1:${portOf(service)}\r\nX-SVC-Token: ${TOKEN}\r\n`
   const body = '{"name":"fuzzed","command":"node"}'
   const request = Buffer.from(
     `${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
@@ -158,15 +158,15 @@ test('R7: malformed HTTP bytes are refused with a problem of the documented shap
       (all, { at, drop, put }) => Buffer.concat([all.subarray(0, at), put, all.subarray(at + drop)]),
       request,
     )
-    const answer = await rawAnswer({ port: portOf(house) }, bytes, true)
+    const answer = await rawAnswer({ port: portOf(service) }, bytes, true)
     expect(answer.status, answer.body).toBeLessThan(500)
-    expect(answer.body).not.toContain(house.home)
+    expect(answer.body).not.toContain(service.home)
     const isHead = bytes.toString('latin1').trimStart().startsWith('HEAD')
     if (answer.status >= 400 && !isHead)
       expect(Value.Check(problem as object, JSON.parse(answer.body))).toBe(true)
   })
   await fc.assert(answered, { numRuns: RUNS / 10, ...SEED })
-  expect((await house.inject('/api/health')).json().status).toBe('ok')
+  expect((await service.inject('/api/health')).json().status).toBe('ok')
 })
 
 test.runIf(process.platform === 'linux')(

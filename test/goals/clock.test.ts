@@ -6,7 +6,7 @@ import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { fakeClock, findFaketime, setClock } from '../support/faketime.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
-import { definition } from '../support/running.ts'
+import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
 type Service = Awaited<ReturnType<typeof openService>>

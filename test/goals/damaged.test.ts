@@ -4,12 +4,12 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED as headers, openHouse } from '../support/house.ts'
+import { AUTHORISED as headers, openTestService } from '../support/test-service.ts'
 
 const RUNS = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 12
 
 test(`R23: ${RUNS} damaged databases start with all their servers, or refuse to start and name a way out`, async () => {
-  const house = await openHouse()
+  const service = await openTestService()
   for (let n = 0; n < 30; n += 1) {
     const body = {
       name: `server ${n}`,
@@ -17,11 +17,11 @@ test(`R23: ${RUNS} damaged databases start with all their servers, or refuse to 
       args: ['-y', 'x'.repeat(300)],
       env: { KEY: `value ${n}` },
     }
-    await house.inject({ method: 'POST', url: '/api/servers', headers, body })
+    await service.inject({ method: 'POST', url: '/api/servers', headers, body })
   }
-  await house.close()
-  await (await openHouse({ home: house.home })).close() // takes the backup
-  const size = readFileSync(join(house.data, 'toolroom.db')).length
+  await service.close()
+  await (await openTestService({ home: service.home })).close() // takes the backup
+  const size = readFileSync(join(service.data, 'toolroom.db')).length
 
   let refused = 0
   let started = 0
@@ -41,13 +41,13 @@ test(`R23: ${RUNS} damaged databases start with all their servers, or refuse to 
   )
   const property = fc.asyncProperty(harm, async ({ kind, at, bit, count }) => {
     const home = ownFolder()
-    cpSync(house.home, home, { recursive: true })
+    cpSync(service.home, home, { recursive: true })
     const path = join(home, 'data/toolroom.db')
     const bytes = readFileSync(path)
     for (let n = 0; n < count; n += 1) bytes[(at + n) % size] = (bytes[(at + n) % size] ?? 0) ^ (1 << bit)
     writeFileSync(path, kind === 'cut' ? bytes.subarray(0, at) : bytes)
     try {
-      const again = await openHouse({ home })
+      const again = await openTestService({ home })
       const { total } = (await again.inject('/api/servers')).json()
       await again.close()
       expect(total).toBe(30)
@@ -57,7 +57,7 @@ test(`R23: ${RUNS} damaged databases start with all their servers, or refuse to 
       expect(error).toMatchObject({ name: 'StartError', exitCode: expect.toBeOneOf([65, 78]) })
       expect(String(error)).toMatch(/--restore|newer Toolroom|secret key/)
       if (String(error).includes('--restore')) {
-        const mended = await openHouse({ home, afterDamage: 'restore' })
+        const mended = await openTestService({ home, afterDamage: 'restore' })
         expect((await mended.inject('/api/servers')).json().total).toBe(30)
         await mended.close()
       }
@@ -71,18 +71,18 @@ test(`R23: ${RUNS} damaged databases start with all their servers, or refuse to 
 test('R23: damaged configuration files are refused with their name and not modified', async () => {
   for (const text of ['{"port": ', '\0\0\0', '[1]', '{"nope": true}']) {
     const home = ownFolder()
-    const house = await openHouse({ home })
-    await house.close()
-    const path = join(house.data, 'config.json')
+    const service = await openTestService({ home })
+    await service.close()
+    const path = join(service.data, 'config.json')
     writeFileSync(path, text)
     copyFileSync(path, `${path}.before`)
-    await expect(openHouse({ home })).rejects.toMatchObject({
+    await expect(openTestService({ home })).rejects.toMatchObject({
       exitCode: 78,
       message: expect.stringContaining('config.json'),
     })
     expect(
       readFileSync(path).equals(readFileSync(`${path}.before`)) &&
-        existsSync(join(house.data, 'toolroom.db')),
+        existsSync(join(service.data, 'toolroom.db')),
     ).toBe(true)
   }
 })

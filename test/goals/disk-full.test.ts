@@ -5,28 +5,28 @@ import { expect, onTestFinished, test } from 'vitest'
 import { DiskReserve } from '../../src/store/configuration/disk-reserve.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED as headers, openHouse } from '../support/house.ts'
-import { definition, get, post, register } from '../support/running.ts'
+import { definition, get, post, register } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 import { mayMount, smallDisk } from '../support/small-disk.ts'
+import { AUTHORISED as headers, openTestService } from '../support/test-service.ts'
 
 test.runIf(mayMount)(
   'R15: on a full disk writes get 507, reads and deletes work, and writes succeed again when there is space',
   async () => {
     const home = ownFolder()
     const { fill, free } = smallDisk(join(home, 'data'), 24)
-    const house = await openHouse({ home, env: { LOG_MAX_MB: '8' } })
-    onTestFinished(() => house.close()) // before the unmount
+    const service = await openTestService({ home, env: { LOG_MAX_MB: '8' } })
+    onTestFinished(() => service.close()) // before the unmount
     const add = (name: string) =>
-      house.inject({
+      service.inject({
         method: 'POST',
         url: '/api/servers',
         headers,
         body: { name, command: 'x', args: ['y'.repeat(20_000)] },
       })
     expect((await add('first')).statusCode).toBe(201)
-    const act = (verb: string) => post(house, `/api/servers/echo/${verb}`)
-    await register(house, 'echo')
+    const act = (verb: string) => post(service, `/api/servers/echo/${verb}`)
+    await register(service, 'echo')
     expect((await act('start')).statusCode).toBe(200)
 
     fill()
@@ -37,17 +37,17 @@ test.runIf(mayMount)(
     const others = answers.filter((status) => status !== 201 && status !== 507).length
     figure('R15', 'writes on a full disk with another response', others, { exactly: 0 })
     expect((await add('refused')).json()).toMatchObject({ code: 'disk_full', status: 507 })
-    expect((await house.inject('/api/servers')).statusCode).toBe(200)
-    expect((await house.inject('/api/logs?limit=1')).statusCode).toBe(200)
-    expect((await house.inject('/api/health')).json()).toMatchObject({ status: 'degraded' })
+    expect((await service.inject('/api/servers')).statusCode).toBe(200)
+    expect((await service.inject('/api/logs?limit=1')).statusCode).toBe(200)
+    expect((await service.inject('/api/health')).json()).toMatchObject({ status: 'degraded' })
     // A server can be stopped and started, as it is started for a call.
     expect((await act('stop')).json()).toMatchObject({ status: 'stopped' })
     expect((await act('start')).json()).toMatchObject({ status: 'running' })
-    expect(await get(house, 'echo')).toMatchObject({ status: 'running', desired_state: 'running' })
-    expect((await house.inject({ method: 'DELETE', url: '/api/servers/first', headers })).statusCode).toBe(
+    expect(await get(service, 'echo')).toMatchObject({ status: 'running', desired_state: 'running' })
+    expect((await service.inject({ method: 'DELETE', url: '/api/servers/first', headers })).statusCode).toBe(
       204,
     )
-    expect((await house.inject({ method: 'DELETE', url: '/api/logs', headers })).statusCode).toBe(200)
+    expect((await service.inject({ method: 'DELETE', url: '/api/logs', headers })).statusCode).toBe(200)
 
     fill() // the space of the reserve, too
     expect((await act('restart')).json()).toMatchObject({ status: 'running' })
@@ -56,7 +56,7 @@ test.runIf(mayMount)(
     expect((await add('healed')).statusCode).toBe(201)
     expect((await act('start')).json()).toMatchObject({ status: 'running' })
     // Log lines that were lost degrade the health for 5 s.
-    await expect.poll(async () => (await house.inject('/api/health')).json().status).toBe('ok')
+    await expect.poll(async () => (await service.inject('/api/health')).json().status).toBe('ok')
   },
   600_000,
 )
@@ -66,21 +66,21 @@ test.runIf(mayMount)(
   async () => {
     const home = ownFolder()
     const { freeBytes } = smallDisk(join(home, 'data'), 26)
-    const house = await openHouse({ home })
-    onTestFinished(() => house.close())
+    const service = await openTestService({ home })
+    onTestFinished(() => service.close())
     for (let n = 0; n < 20; n += 1) {
       const body = { name: `s${n}`, command: 'x' }
-      expect((await house.inject({ method: 'POST', url: '/api/servers', headers, body })).statusCode).toBe(
+      expect((await service.inject({ method: 'POST', url: '/api/servers', headers, body })).statusCode).toBe(
         201,
       )
-      for (let line = 0; line < 5; line += 1) house.log.info(`small disk ${n} ${line}`)
-      await house.inject('/api/logs?limit=1') // a batch of its own
+      for (let line = 0; line < 5; line += 1) service.log.info(`small disk ${n} ${line}`)
+      await service.inject('/api/logs?limit=1') // a batch of its own
     }
     expect(freeBytes()).toBeLessThan(21 * 1_048_576)
-    const total = async (query: string) => (await house.inject(`/api/logs?${query}`)).json().total
+    const total = async (query: string) => (await service.inject(`/api/logs?${query}`)).json().total
     expect(await total('source=audit')).toBe(20)
     expect(await total('search=small%20disk')).toBe(100)
-    expect((await house.inject('/api/health')).json()).toMatchObject({ status: 'ok' })
+    expect((await service.inject('/api/health')).json()).toMatchObject({ status: 'ok' })
   },
 )
 

@@ -7,8 +7,8 @@ import { describe, expect, test } from 'vitest'
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED, TOKEN } from '../support/house.ts'
 import { launch, launchReady } from '../support/program.ts'
+import { AUTHORISED, TOKEN } from '../support/test-service.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const DURING_WORK = FULL ? 140 : 16

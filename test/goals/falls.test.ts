@@ -5,7 +5,7 @@ import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
 import { longLife } from '../support/long-life.ts'
 import { moment, ownMs, stopwatch } from '../support/measuring.ts'
-import { definition } from '../support/running.ts'
+import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'

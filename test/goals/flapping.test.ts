@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
 import { cpuMs } from '../support/measuring.ts'
-import { definition } from '../support/running.ts'
+import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'

@@ -14,7 +14,7 @@ const light = fileURLToPath(new URL('../fixtures/servers/light.sh', import.meta.
 test.runIf(process.platform === 'linux')(
   `the tools of ${SERVERS} idle servers are in the first list after the start, and no server is started for it`,
   async () => {
-    const { home, key } = await furnish()
+    const { home, key } = await addServers()
     const ms = await measure(home, key)
     console.log(`${SERVERS * TOOLS} tools ${ms.toFixed(0)} ms after the start`)
     expect(ms).toBeLessThanOrEqual(MAX_MS)
@@ -23,7 +23,7 @@ test.runIf(process.platform === 'linux')(
 )
 
 /** Starts each server once, so that its tools are known. */
-async function furnish() {
+async function addServers() {
   const service = await openService()
   const ids = Array.from({ length: SERVERS }, (_, n) => `light-${n}`)
   for (const name of ids)

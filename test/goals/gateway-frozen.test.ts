@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Agent, callsStarted, newKey, type Reply, textOf, toolsIn } from '../support/gateway.ts'
-import { type House, openHouse } from '../support/house.ts'
 import { moment, ownMs, percentile } from '../support/measuring.ts'
-import { get, post, register, until } from '../support/running.ts'
+import { get, post, register, until } from '../support/running-servers.ts'
+import { openTestService, type TestService } from '../support/test-service.ts'
 
 const WAITING = 16
 const KIBIBYTE = 1024
@@ -18,10 +18,10 @@ const MAX_ERROR_MS = 1000
 
 describe.runIf(process.platform === 'linux')('a frozen server', () => {
   test(`a frozen server with ${WAITING} large pending calls does not delay another server, and responds when it continues`, async () => {
-    const { house, frozen, other } = await furnished()
+    const { service, frozen, other } = await openWithServers()
     await medianOf(other) // warm-up
     const before = await medianOf(other)
-    const { goOn } = await freeze(house)
+    const { goOn } = await freeze(service)
     let answered = 0
     const waiting = Array.from({ length: WAITING }, () =>
       frozen.call('frozen__length', { text: LARGE }).finally(() => {
@@ -40,9 +40,9 @@ describe.runIf(process.platform === 'linux')('a frozen server', () => {
   })
 
   test('calls to a frozen server fail within a second after it is killed', async () => {
-    const { house, frozen } = await furnished()
-    const { pid } = await freeze(house)
-    const started = await callsStarted(house)
+    const { service, frozen } = await openWithServers()
+    const { pid } = await freeze(service)
+    const started = await callsStarted(service)
     const waiting = Array.from({ length: WAITING }, async () => {
       const { answers } = await frozen.call('frozen__length', { text: LARGE })
       return { error: answers[0]?.error, answered: moment() }
@@ -58,9 +58,9 @@ describe.runIf(process.platform === 'linux')('a frozen server', () => {
   })
 
   test('a frozen server has a bounded queue, and further calls fail immediately', async () => {
-    const { house, frozen, other } = await furnished()
-    const { goOn } = await freeze(house)
-    const started = await callsStarted(house)
+    const { service, frozen, other } = await openWithServers()
+    const { goOn } = await freeze(service)
+    const started = await callsStarted(service)
     const calls = Array.from({ length: TOO_MANY }, () => frozen.call('frozen__length', { text: LARGE }))
     await expect.poll(started).toBe(TOO_MANY)
     expect(busyIn(await frozen.call('frozen__say', { text: 'me, too' }))).toBe(true)
@@ -78,18 +78,18 @@ describe.runIf(process.platform === 'linux')('a frozen server', () => {
 })
 
 test('a server that hangs in its handshake at the start does not delay other servers', async () => {
-  const house = await openHouse()
-  await register(house, 'later', [], { name: 'other', start_mode: 'eager' })
-  await register(house, 'later', [], { name: 'sleeper', start_mode: 'on_demand' })
-  for (const id of ['other', 'sleeper']) await post(house, `/api/servers/${id}/start`)
-  await register(house, 'slow-handshake', ['--ms=600000'], {
+  const service = await openTestService()
+  await register(service, 'later', [], { name: 'other', start_mode: 'eager' })
+  await register(service, 'later', [], { name: 'sleeper', start_mode: 'on_demand' })
+  for (const id of ['other', 'sleeper']) await post(service, `/api/servers/${id}/start`)
+  await register(service, 'slow-handshake', ['--ms=600000'], {
     name: 'stuck',
     start_mode: 'eager',
     timeouts: { start_s: 60, stop_s: 1 },
   })
-  const key = await newKey(house)
-  await house.close()
-  const again = await openHouse({ home: house.home })
+  const key = await newKey(service)
+  await service.close()
+  const again = await openTestService({ home: service.home })
   for (const era of ['modern', 'legacy'] as const) {
     const agent = await Agent.open(again, key, era)
     const { answers } = await agent.ask('tools/list')
@@ -101,20 +101,20 @@ test('a server that hangs in its handshake at the start does not delay other ser
 })
 
 /** Two servers, and an agent for each. */
-async function furnished() {
-  const house = await openHouse()
+async function openWithServers() {
+  const service = await openTestService()
   for (const name of ['frozen', 'other']) {
-    await register(house, 'later', [], { name })
-    await post(house, `/api/servers/${name}/start`)
+    await register(service, 'later', [], { name })
+    await post(service, `/api/servers/${name}/start`)
   }
-  const frozen = await Agent.open(house, await newKey(house), 'modern')
-  const other = await Agent.open(house, await newKey(house, 'codex'), 'legacy')
+  const frozen = await Agent.open(service, await newKey(service), 'modern')
+  const other = await Agent.open(service, await newKey(service, 'codex'), 'legacy')
   await frozen.call('frozen__say', { text: 'warm' }) // probes the era once
-  return { house, frozen, other }
+  return { service, frozen, other }
 }
 
-async function freeze(house: House) {
-  const { pid } = await until(house, 'frozen', ({ status }) => status === 'running')
+async function freeze(service: TestService) {
+  const { pid } = await until(service, 'frozen', ({ status }) => status === 'running')
   if (pid === null) return expect.unreachable('the server has no pid')
   process.kill(pid, 'SIGSTOP')
   const goOn = () => {

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
 import { Agent, newKey, type Reply, textOf } from '../support/gateway.ts'
-import { type House, openHouse } from '../support/house.ts'
 import { type Moment, moment, ownMs } from '../support/measuring.ts'
 import { inParallel } from '../support/raw-http.ts'
-import { post, register, until } from '../support/running.ts'
+import { post, register, until } from '../support/running-servers.ts'
+import { openTestService, type TestService } from '../support/test-service.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const CALLS = FULL ? 10_000 : 1000
@@ -28,9 +28,9 @@ interface Outcome {
 test.runIf(process.platform === 'linux')(
   `R26: tool servers are killed during ${CALLS} calls through the gateway, and each call gets exactly one response, its own`,
   async () => {
-    const house = await openHouse()
-    for (const name of SERVERS) await furnish(house, name)
-    const agents = await openAgents(house)
+    const service = await openTestService()
+    for (const name of SERVERS) await addServers(service, name)
+    const agents = await openAgents(service)
     const deaths: { readonly server: string; readonly died: Moment }[] = []
     const outcomes: Outcome[] = []
 
@@ -43,7 +43,7 @@ test.runIf(process.platform === 'linux')(
       const answer = agent.call(`${server}__say`, { text: sent, ms: kills ? LONG_MS : n % 7 })
       if (kills) {
         await sleep(KILL_AFTER_MS) // until the server has received it
-        deaths.push({ server, died: await kill(house, server) })
+        deaths.push({ server, died: await kill(service, server) })
       }
       outcomes.push({ sent, server, reply: await answer, answered: moment() })
     })
@@ -86,32 +86,36 @@ test.runIf(process.platform === 'linux')(
 )
 
 /** Half of the servers are on demand with a short idle timeout. The tools of all are known. */
-async function furnish(house: House, name: string): Promise<void> {
+async function addServers(service: TestService, name: string): Promise<void> {
   const sleeps = SERVERS.indexOf(name) % 2 === 0
-  await register(house, 'later', [], {
+  await register(service, 'later', [], {
     name,
     ...(sleeps && { start_mode: 'on_demand', idle_timeout_s: 1 }),
     restart: { max_delay_s: 1 }, // the policy allows six starts a minute regardless of the delay
     timeouts: { start_s: 30, stop_s: 1, request_s: 300 },
   })
-  await post(house, `/api/servers/${name}/start`)
-  if (sleeps) await until(house, name, ({ status }) => status === 'idle')
+  await post(service, `/api/servers/${name}/start`)
+  if (sleeps) await until(service, name, ({ status }) => status === 'idle')
 }
 
 /** Two agents of each era, two of them with the same key; each numbers its requests from 0. */
-async function openAgents(house: House): Promise<Agent[]> {
-  const [first, second, third] = [await newKey(house), await newKey(house, 'codex'), await newKey(house)]
+async function openAgents(service: TestService): Promise<Agent[]> {
+  const [first, second, third] = [
+    await newKey(service),
+    await newKey(service, 'codex'),
+    await newKey(service),
+  ]
   return [
-    await Agent.open(house, first, 'legacy'),
-    await Agent.open(house, second, 'modern'),
-    await Agent.open(house, second, 'legacy'),
-    await Agent.open(house, third, 'modern'),
+    await Agent.open(service, first, 'legacy'),
+    await Agent.open(service, second, 'modern'),
+    await Agent.open(service, second, 'legacy'),
+    await Agent.open(service, third, 'modern'),
   ]
 }
 
 /** Kills the server as soon as it runs. Returns when. */
-async function kill(house: House, server: string): Promise<Moment> {
-  const { pid } = await until(house, server, (each) => each.status === 'running', 120_000)
+async function kill(service: TestService, server: string): Promise<Moment> {
+  const { pid } = await until(service, server, (each) => each.status === 'running', 120_000)
   process.kill(pid ?? 0, 'SIGKILL')
   return moment()
 }

@@ -5,7 +5,6 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { processesMarked } from '../../src/supervisor/platform/linux/proc.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED } from '../support/house.ts'
 import { NPMS, pathWithNpm } from '../support/npm-versions.ts'
 import {
   houseWithNpm,
@@ -17,6 +16,7 @@ import {
 } from '../support/packages.ts'
 import { openRegistry, toolPackage } from '../support/registry/registry.ts'
 import { openService } from '../support/service-process.ts'
+import { AUTHORISED } from '../support/test-service.ts'
 
 /** The script of the goal R25. */
 
@@ -140,22 +140,22 @@ beforeAll(() => void NPMS.map(pathWithNpm), 300_000)
 
 describe('hostile packages', () => {
   test(`${HOSTILE.length} hostile package names get 422, and neither a job nor a registry request is made`, async () => {
-    const { house, registry } = await houseWithRegistry([toolPackage('a')])
+    const { service, registry } = await houseWithRegistry([toolPackage('a')])
     for (const name of HOSTILE) {
-      const refused = await packages<{ code: string }>(house, 'POST', '/install-npm', { name })
+      const refused = await packages<{ code: string }>(service, 'POST', '/install-npm', { name })
       expect(refused.status, JSON.stringify(name)).toBe(422)
       expect(['invalid_package_spec', 'invalid_input'], JSON.stringify(name)).toContain(refused.body.code)
-      const version = await packages<{ code: string }>(house, 'POST', '/install-npm', {
+      const version = await packages<{ code: string }>(service, 'POST', '/install-npm', {
         name: 'a',
         version: name,
       })
       if (!/^[a-z][a-z0-9._-]*$/.test(name)) expect(version.status, JSON.stringify(name)).toBe(422)
     }
-    const { items } = (await house.inject({ url: '/api/jobs', headers: AUTHORISED })).json()
+    const { items } = (await service.inject({ url: '/api/jobs', headers: AUTHORISED })).json()
     const tags = HOSTILE.filter((name) => /^[a-z][a-z0-9._-]*$/.test(name))
     expect(items.length).toBeLessThanOrEqual(tags.length)
     expect(registry.requests.every(({ path }) => path === '/a')).toBe(true)
-    expect(packageFolders(house.data)).toEqual([])
+    expect(packageFolders(service.data)).toEqual([])
   })
 
   test.each(NPMS)(
@@ -179,10 +179,10 @@ describe('hostile packages', () => {
       const outer = toolPackage('outer', '1.0.0', {
         manifest: { dependencies: Object.fromEntries(hostile.map(({ name }) => [name, '1.0.0'])) },
       })
-      const { house, home, outside } = await houseWithNpm(npm, [...hostile, outer])
+      const { service, home, outside } = await houseWithNpm(npm, [...hostile, outer])
       const before = filesIn(home)
       for (const name of ['outer', 'evil-0', 'evil-1']) {
-        const { status, body } = await packages(house, 'POST', '/install-npm', {
+        const { status, body } = await packages(service, 'POST', '/install-npm', {
           name,
           create_server: name === 'outer',
         })
@@ -193,7 +193,7 @@ describe('hostile packages', () => {
       expect(filesIn(home)).toEqual(before)
       const ran = existsSync(join(home, 'canary')) ? 1 : 0
       figure('R25', `npm ${npm}: install scripts of ${count} packages that ran`, ran, { exactly: 0 })
-      for (const { bin } of await installed(house))
+      for (const { bin } of await installed(service))
         for (const file of Object.values(bin)) expect(file).not.toContain('..')
     },
     600_000,
@@ -202,7 +202,7 @@ describe('hostile packages', () => {
   test.each(NPMS)(
     'R25, npm %s: a dependency from outside of the registry is neither fetched nor run, however deep it is',
     async (npm) => {
-      const { house, home, registry, outside } = await houseWithNpm(npm)
+      const { service, home, registry, outside } = await houseWithNpm(npm)
       const places = ['dependencies', 'optionalDependencies', 'peerDependencies'] as const
       const hostile = Object.entries(outside.specs).flatMap(([what, spec], n) =>
         places.flatMap((place, at) => {
@@ -219,7 +219,7 @@ describe('hostile packages', () => {
       const kept: string[] = []
       for (const { name, what, place } of hostile) {
         const told = `${what} in ${place}`
-        const { status, body } = await packages<{ code?: string }>(house, 'POST', '/install-npm', { name })
+        const { status, body } = await packages<{ code?: string }>(service, 'POST', '/install-npm', { name })
         expect(outside.ran(), told).toEqual([])
         expect(outside.connections, told).toEqual([])
         expect(filesIn(home), told).toEqual(before)
@@ -227,8 +227,8 @@ describe('hostile packages', () => {
         if (status === 201 && place === 'optionalDependencies') kept.push(name)
         else expect({ status, code: body.code }, told).toEqual({ status: 502, code: 'install_failed' })
       }
-      expect((await installed(house)).map(({ name }) => name).sort()).toEqual(kept.sort())
-      expect(packageFolders(house.data)).toEqual(kept.sort())
+      expect((await installed(service)).map(({ name }) => name).sort()).toEqual(kept.sort())
+      expect(packageFolders(service.data)).toEqual(kept.sort())
       if (npm.startsWith('10')) expect(kept).toEqual([])
       expectNothing(npm, `${hostile.length} dependencies from elsewhere`, outside)
     },
@@ -238,7 +238,7 @@ describe('hostile packages', () => {
   test.each(NPMS)(
     'R25, npm %s: what a package carries in a lock file or a bundle of its own leads npm nowhere else',
     async (npm) => {
-      const { house, home, registry, outside } = await houseWithNpm(npm)
+      const { service, home, registry, outside } = await houseWithNpm(npm)
       const locks = {
         url: { version: '1.0.0', resolved: outside.specs['a URL'] },
         repository: { version: '1.0.0', resolved: `${outside.specs['a git repository']}#${'01'.repeat(20)}` },
@@ -278,13 +278,13 @@ describe('hostile packages', () => {
       for (const one of [...hostile, ...harmless]) registry.publish(one)
       const before = filesIn(home)
       for (const { name } of hostile) {
-        const { status, body } = await packages<{ code?: string }>(house, 'POST', '/install-npm', { name })
+        const { status, body } = await packages<{ code?: string }>(service, 'POST', '/install-npm', { name })
         expect(outside.ran(), name).toEqual([])
         expect(outside.connections, name).toEqual([])
         expect(filesIn(home), name).toEqual(before)
         expect({ status, code: body.code }, name).toEqual({ status: 502, code: 'install_failed' })
       }
-      expect(packageFolders(house.data)).toEqual([])
+      expect(packageFolders(service.data)).toEqual([])
       expectNothing(npm, `${hostile.length} packages with lock files and bundles`, outside)
     },
     600_000,
@@ -293,7 +293,7 @@ describe('hostile packages', () => {
   test.each(NPMS)(
     'R25, npm %s: aliases of packages in the registry, ranges, tags and peers are installed, and scripts run if they are allowed',
     async (npm) => {
-      const { house, home, outside } = await houseWithNpm(npm, [
+      const { service, home, outside } = await houseWithNpm(npm, [
         toolPackage('real', '1.0.0'),
         toolPackage('real', '1.2.0', { manifest: { peerDependencies: { peer: '>=1 <3 || 4.x' } } }),
         toolPackage('peer', '2.0.0', { manifest: { optionalDependencies: { 'not-there': '1.0.0' } } }),
@@ -309,15 +309,15 @@ describe('hostile packages', () => {
         toolPackage('scripted', '1.0.0', { postinstall: true }),
       ])
       for (const name of ['plain', 'confused'])
-        expect(await packages(house, 'POST', '/install-npm', { name })).toMatchObject({ status: 201 })
-      const [plain] = (await installed(house)).filter(({ name }) => name === 'plain')
+        expect(await packages(service, 'POST', '/install-npm', { name })).toMatchObject({ status: 201 })
+      const [plain] = (await installed(service)).filter(({ name }) => name === 'plain')
       const lock = JSON.parse(readFileSync(join(plain?.path ?? '', 'package-lock.json'), 'utf8'))
       expect(Object.keys(lock.packages).sort()).toEqual(
         ['', '@acme/tagged', 'other', 'peer', 'plain', 'real'].map((name) => name && `node_modules/${name}`),
       )
       expect(existsSync(join(home, 'canary'))).toBe(false)
       const allowed = { name: 'scripted', allow_scripts: true }
-      expect(await packages(house, 'POST', '/install-npm', allowed)).toMatchObject({ status: 201 })
+      expect(await packages(service, 'POST', '/install-npm', allowed)).toMatchObject({ status: 201 })
       expect(existsSync(join(home, 'canary'))).toBe(true)
       expect(outside.connections).toEqual([])
     },
@@ -330,7 +330,7 @@ describe('hostile packages', () => {
   ] as const)(
     'R25, npm %s: a package with a harmless bundle or lock file gets %i, because only a newer npm checks them',
     async (npm, expected) => {
-      const { house, registry, outside } = await houseWithNpm(npm, [toolPackage('inner', '1.0.0')])
+      const { service, registry, outside } = await houseWithNpm(npm, [toolPackage('inner', '1.0.0')])
       const manifest = { dependencies: { inner: '1.0.0' } }
       const resolved = `${registry.url}/inner/-/inner-1.0.0.tgz`
       registry.publish(
@@ -348,7 +348,7 @@ describe('hostile packages', () => {
         }),
       )
       for (const name of ['bundling', 'wrapping']) {
-        const { status, body } = await packages<{ hint?: string }>(house, 'POST', '/install-npm', { name })
+        const { status, body } = await packages<{ hint?: string }>(service, 'POST', '/install-npm', { name })
         expect(status, JSON.stringify(body)).toBe(expected)
         if (status !== 201) expect(body.hint).toContain('npm install --global npm@11')
       }
@@ -362,8 +362,8 @@ describe('hostile packages', () => {
       toolPackage('inner', '1.0.0'),
       toolPackage('outer', '1.0.0', { manifest: { dependencies: { inner: '^1.0.0' } } }),
     ]
-    const { house } = await houseWithNpm('10.8.2', all, { fileHost: 'localhost' })
-    const { status, body } = await packages(house, 'POST', '/install-npm', { name: 'outer' })
+    const { service } = await houseWithNpm('10.8.2', all, { fileHost: 'localhost' })
+    const { status, body } = await packages(service, 'POST', '/install-npm', { name: 'outer' })
     expect(status, JSON.stringify(body)).toBe(201)
   }, 600_000)
 

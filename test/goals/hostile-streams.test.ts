@@ -4,7 +4,7 @@ import type { LogLine } from '../../src/observe/logs/logs.schema.ts'
 import { figure } from '../support/figure.ts'
 import { heldMemory, MEASURED } from '../support/held-memory.ts'
 import { forgetPeak, memoryOf, percentile, sampling } from '../support/measuring.ts'
-import { definition } from '../support/running.ts'
+import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
 type Service = Awaited<ReturnType<typeof openService>>

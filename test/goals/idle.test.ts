@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { percentile } from '../support/measuring.ts'
-import { definition } from '../support/running.ts'
+import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED } from '../support/house.ts'
 import { launchReady } from '../support/program.ts'
+import { AUTHORISED } from '../support/test-service.ts'
 
 const CYCLES = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 12
 const WRITERS = 4

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
 import { percentile, sampling } from '../support/measuring.ts'
-import { definition } from '../support/running.ts'
+import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
 type Service = Awaited<ReturnType<typeof openService>>

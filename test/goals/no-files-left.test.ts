@@ -4,10 +4,10 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { figure } from '../support/figure.ts'
-import { AUTHORISED } from '../support/house.ts'
 import { stopwatch } from '../support/measuring.ts'
-import { definition } from '../support/running.ts'
+import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
+import { AUTHORISED } from '../support/test-service.ts'
 
 const FILES = 128
 const SOCKETS = 200

@@ -10,9 +10,9 @@ import {
   processesMarked,
 } from '../../src/supervisor/platform/linux/proc.ts'
 import { figure } from '../support/figure.ts'
-import { leftAfter, untilMarked } from '../support/marked.ts'
+import { leftAfter, untilMarked } from '../support/marked-processes.ts'
 import { stopwatch, stopwatchUntilExit } from '../support/measuring.ts'
-import { definition } from '../support/running.ts'
+import { definition } from '../support/running-servers.ts'
 import { openService, reaperOf } from '../support/service-process.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'

@@ -5,10 +5,10 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { FactBus } from '../../src/kernel/facts.ts'
 import type { ServerView } from '../../src/servers/stdio/servers.schema.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED, type House, openHouse } from '../support/house.ts'
 import { install, installed, npmEnv, packages } from '../support/packages.ts'
 import { openRegistry, toolPackage } from '../support/registry/registry.ts'
 import { mayMount, smallDisk } from '../support/small-disk.ts'
+import { AUTHORISED, openTestService, type TestService } from '../support/test-service.ts'
 
 const BIG = { 'big.txt': randomBytes(400_000).toString('base64') }
 
@@ -22,14 +22,14 @@ async function houseOnSmallDisk() {
   onTestFinished(() => registry.close())
   const home = ownFolder()
   const disk = smallDisk(join(home, 'data'), 32)
-  const house = await openHouse({ home, env: { ...npmEnv(home, registry.url), LOG_MAX_MB: '8' } })
-  onTestFinished(() => house.close()) // before the unmount
-  return { house, disk, useUpReserve: () => useUpReserve(house, disk) }
+  const service = await openTestService({ home, env: { ...npmEnv(home, registry.url), LOG_MAX_MB: '8' } })
+  onTestFinished(() => service.close()) // before the unmount
+  return { service, disk, useUpReserve: () => useUpReserve(service, disk) }
 }
 
-async function useUpReserve(house: House, disk: ReturnType<typeof smallDisk>): Promise<void> {
+async function useUpReserve(service: TestService, disk: ReturnType<typeof smallDisk>): Promise<void> {
   const add = async (n: number) =>
-    house.inject({
+    service.inject({
       method: 'POST',
       url: '/api/servers',
       headers: AUTHORISED,
@@ -59,16 +59,16 @@ function atPhase(wanted: string, action: () => void): void {
 }
 
 /** Everything that a package leaves on the disk. */
-function leftOf(house: House): string[] {
-  const root = join(house.data, 'packages')
+function leftOf(service: TestService): string[] {
+  const root = join(service.data, 'packages')
   if (!existsSync(root)) return []
   return readdirSync(root, { withFileTypes: true })
     .flatMap(({ name }) => readdirSync(join(root, name)).map((inner) => `${name}/${inner}`))
     .sort()
 }
 
-const servers = async (house: House) =>
-  (await house.inject('/api/servers'))
+const servers = async (service: TestService) =>
+  (await service.inject('/api/servers'))
     .json<{ items: ServerView[] }>()
     .items.filter(({ name }) => !name.startsWith('filler'))
 
@@ -83,7 +83,7 @@ describe.runIf(mayMount)('packages on a full disk', () => {
   ])(
     'A5: an install whose disk is full from the phase %s on, with %i bytes left, gets 507 and leaves no folder, no package and no server',
     async (phase, left) => {
-      const { house, disk, useUpReserve } = await houseOnSmallDisk()
+      const { service, disk, useUpReserve } = await houseOnSmallDisk()
       await useUpReserve()
       disk.free()
       let isFull = false
@@ -92,18 +92,18 @@ describe.runIf(mayMount)('packages on a full disk', () => {
         isFull = true
       })
       const args = Array.from({ length: 40 }, () => 'y'.repeat(20_000))
-      const refused = await packages<{ code: string }>(house, 'POST', '/install-npm', {
+      const refused = await packages<{ code: string }>(service, 'POST', '/install-npm', {
         name: 'tools',
         create_server: true,
         args,
       })
       expect(isFull).toBe(true)
       expect(refused).toMatchObject({ status: 507, body: { code: 'disk_full' } })
-      expect(leftOf(house)).toEqual([])
-      expect(await installed(house)).toEqual([])
-      expect(await servers(house)).toEqual([])
+      expect(leftOf(service)).toEqual([])
+      expect(await installed(service)).toEqual([])
+      expect(await servers(service)).toEqual([])
       disk.free()
-      expect(await install(house, { name: 'tools', create_server: true })).toMatchObject({
+      expect(await install(service, { name: 'tools', create_server: true })).toMatchObject({
         status: 'installed',
         server: { status: 'running' },
       })
@@ -114,9 +114,9 @@ describe.runIf(mayMount)('packages on a full disk', () => {
   test.each(['installing', 'switching', 'finishing'])(
     'A5: a change of version whose disk is full from the phase %s on gets 507, and the version before stays in use',
     async (phase) => {
-      const { house, disk, useUpReserve } = await houseOnSmallDisk()
-      await install(house, { name: 'tools', version: '1.0.0', create_server: true })
-      const before = leftOf(house)
+      const { service, disk, useUpReserve } = await houseOnSmallDisk()
+      await install(service, { name: 'tools', version: '1.0.0', create_server: true })
+      const before = leftOf(service)
       await useUpReserve()
       disk.free()
       let isFull = false
@@ -126,34 +126,37 @@ describe.runIf(mayMount)('packages on a full disk', () => {
       })
       const isInstall = phase === 'finishing'
       const refused = isInstall
-        ? await packages<{ code: string }>(house, 'POST', '/install-npm', { name: 'tools', version: '2.0.0' })
-        : await packages<{ code: string }>(house, 'POST', '/tools/update', { version: '2.0.0' })
+        ? await packages<{ code: string }>(service, 'POST', '/install-npm', {
+            name: 'tools',
+            version: '2.0.0',
+          })
+        : await packages<{ code: string }>(service, 'POST', '/tools/update', { version: '2.0.0' })
       expect(isFull).toBe(true)
       expect(refused).toMatchObject({ status: 507, body: { code: 'disk_full' } })
-      expect(leftOf(house)).toEqual(before)
-      expect(readlinkSync(join(house.data, 'packages/tools/current'))).toMatch(/1\.0\.0$/)
-      expect(await installed(house)).toMatchObject([
+      expect(leftOf(service)).toEqual(before)
+      expect(readlinkSync(join(service.data, 'packages/tools/current'))).toMatch(/1\.0\.0$/)
+      expect(await installed(service)).toMatchObject([
         { version: '1.0.0', status: 'installed', previous_version: null },
       ])
-      expect(await servers(house)).toMatchObject([{ status: 'running' }])
+      expect(await servers(service)).toMatchObject([{ status: 'running' }])
       disk.free()
-      const updated = await packages(house, 'POST', '/tools/update', { version: '2.0.0' })
+      const updated = await packages(service, 'POST', '/tools/update', { version: '2.0.0' })
       expect(updated).toMatchObject({ status: 200, body: { version: '2.0.0', previous_version: '1.0.0' } })
     },
     600_000,
   )
 
   test('A5: a package is uninstalled on a full disk, and a rollback that cannot be stored changes nothing', async () => {
-    const { house, useUpReserve } = await houseOnSmallDisk()
-    await install(house, { name: 'tools', version: '1.0.0' })
-    await install(house, { name: 'tools', version: '2.0.0' })
-    const before = leftOf(house)
+    const { service, useUpReserve } = await houseOnSmallDisk()
+    await install(service, { name: 'tools', version: '1.0.0' })
+    await install(service, { name: 'tools', version: '2.0.0' })
+    const before = leftOf(service)
     await useUpReserve()
-    expect(await packages(house, 'POST', '/tools/rollback')).toMatchObject({ status: 507 })
-    expect(leftOf(house)).toEqual(before)
-    expect(await installed(house)).toMatchObject([{ version: '2.0.0', previous_version: '1.0.0' }])
-    expect(await packages(house, 'DELETE', '/tools')).toMatchObject({ status: 204 })
-    expect(leftOf(house)).toEqual([])
-    expect(await installed(house)).toEqual([])
+    expect(await packages(service, 'POST', '/tools/rollback')).toMatchObject({ status: 507 })
+    expect(leftOf(service)).toEqual(before)
+    expect(await installed(service)).toMatchObject([{ version: '2.0.0', previous_version: '1.0.0' }])
+    expect(await packages(service, 'DELETE', '/tools')).toMatchObject({ status: 204 })
+    expect(leftOf(service)).toEqual([])
+    expect(await installed(service)).toEqual([])
   }, 600_000)
 })

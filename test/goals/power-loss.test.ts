@@ -15,9 +15,9 @@ import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { figure } from '../support/figure.ts'
 import { record } from '../support/file-operations.cjs'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED } from '../support/house.ts'
 import { filesBelow, findings, type Operation } from '../support/power-loss.ts'
 import { launchReady } from '../support/program.ts'
+import { AUTHORISED } from '../support/test-service.ts'
 
 const PRELOAD = fileURLToPath(new URL('../support/file-operations.cjs', import.meta.url))
 const headers = { ...AUTHORISED, 'content-type': 'application/json' }

@@ -10,9 +10,9 @@ import { ask, JSON_TYPE } from '../support/answers.ts'
 import { Canaries } from '../support/canaries.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED, type House, openHouse, TOKEN } from '../support/house.ts'
-import { definition } from '../support/running.ts'
+import { definition } from '../support/running-servers.ts'
 import { refusedSecrets, secretHttpServer, secretServer, secretSnippets } from '../support/secret-input.ts'
+import { AUTHORISED, openTestService, type TestService, TOKEN } from '../support/test-service.ts'
 
 /** The script of the goal R24. */
 
@@ -24,7 +24,7 @@ interface Answer {
 }
 
 /** Sends requests and keeps every response with its headers. */
-function listener(house: House) {
+function listener(service: TestService) {
   const answers: Answer[] = []
   const send = async (
     method: Method,
@@ -34,7 +34,7 @@ function listener(house: House) {
   ) => {
     const payload = typeof body === 'object' ? JSON.stringify(body) : body
     const typed = payload === undefined ? headers : { ...JSON_TYPE, ...headers }
-    const reply = await house.inject({
+    const reply = await service.inject({
       method,
       url,
       headers: typed,
@@ -56,9 +56,9 @@ function listener(house: House) {
 type Send = ReturnType<typeof listener>['send']
 
 /** Reads everything: each route, each page of the log, each download format. */
-async function readAll(house: House, send: Send): Promise<void> {
+async function readAll(service: TestService, send: Send): Promise<void> {
   const ids = { '/api/servers': ['one', 'two', 'renamed'], '/api/http-servers': ['far', 'moved'] }
-  for (const { method, url } of house.app.methods.list().filter((route) => route.method === 'GET')) {
+  for (const { method, url } of service.app.methods.list().filter((route) => route.method === 'GET')) {
     const listed = Object.entries(ids).find(([path]) => url === `${path}/:id`)?.[1] ?? ['missing']
     for (const id of listed) await send(method as 'GET', url.replace(/:\w+/, id))
   }
@@ -84,8 +84,8 @@ test('R24: no secret is in any response, log line, audit row or file', async () 
   canaries.keep('TOOLROOM_SECRET_KEY', secretKey)
   const home = ownFolder()
   const env = { LOG_LEVEL: 'trace', TOOLROOM_SECRET_KEY: secretKey }
-  const house = await openHouse({ home, env })
-  const { answers, send, leaks } = listener(house)
+  const service = await openTestService({ home, env })
+  const { answers, send, leaks } = listener(service)
 
   // Added, changed, renamed.
   for (const name of ['One', 'Two']) {
@@ -151,20 +151,20 @@ test('R24: no secret is in any response, log line, audit row or file', async () 
     authorization: canaries.make('Authorization'),
     cookie: canaries.make('Cookie'),
   })
-  await ask(house, 'POST', '/api/servers', {
+  await ask(service, 'POST', '/api/servers', {
     'X-SVC-Token': TOKEN,
     'X-Key': `${canaries.make('a header')}\u0001`,
   })
 
   await send('DELETE', '/api/servers/pasted')
-  await readAll(house, send)
+  await readAll(service, send)
   expect(leaks(canaries)).toEqual([])
   expect(canaries.inFiles(home)).toEqual([])
 
   // A second start makes a backup and reads everything again; then everything is deleted.
-  await house.close()
+  await service.close()
   expect(canaries.inFiles(home)).toEqual([])
-  const again = await openHouse({ home, env })
+  const again = await openTestService({ home, env })
   const later = listener(again)
   await readAll(again, later.send)
   for (const url of ['/api/servers', '/api/http-servers']) {
@@ -181,7 +181,9 @@ test('R24: no secret is in any response, log line, audit row or file', async () 
   const responses = answers.length + later.answers.length
   figure('R24', `secrets shown in ${responses} responses`, shown.length, { exactly: 0 })
   figure('R24', 'secrets in the clear in files', inFiles.length, { exactly: 0 })
-  expect([...house.warnings, ...again.warnings].flatMap((text) => canaries.in('a warning', text))).toEqual([])
+  expect([...service.warnings, ...again.warnings].flatMap((text) => canaries.in('a warning', text))).toEqual(
+    [],
+  )
 })
 
 test('R24: without the token, no read shows a word of a command that may be a secret', async () => {
@@ -205,10 +207,10 @@ test('R24: without the token, no read shows a word of a command that may be a se
       mcpServers: { theirs: entry("an agent's file"), spaced: { command: `run ${word('a command')}` } },
     }),
   )
-  const house = await openHouse({ home, env: { LOG_LEVEL: 'trace' } })
-  const { send, answers, leaks } = listener(house)
+  const service = await openTestService({ home, env: { LOG_LEVEL: 'trace' } })
+  const { send, answers, leaks } = listener(service)
   const messages: string[] = []
-  const socket = new WebSocket(`${house.address.replace('http', 'ws')}/api/ws/metrics`)
+  const socket = new WebSocket(`${service.address.replace('http', 'ws')}/api/ws/metrics`)
   onTestFinished(() => socket.terminate())
   socket.on('message', (data) => messages.push(String(data)))
   await once(socket, 'open')
@@ -225,7 +227,7 @@ test('R24: without the token, no read shows a word of a command that may be a se
   answers.length = 0 // what was sent with the token
 
   const anonymous = (url: string) => send('GET', url, undefined, {})
-  for (const { method, url } of house.app.methods.list().filter((route) => route.method === 'GET')) {
+  for (const { method, url } of service.app.methods.list().filter((route) => route.method === 'GET')) {
     const path = url.replace(':agent_type', 'claude-code').replace(/:\w+/, 'one')
     expect(method, url).toBe('GET')
     await anonymous(path)
@@ -268,54 +270,54 @@ test('R24: without the token, no read shows a word of a command that may be a se
 
 test('R24: a log line that contains a stored secret is stored without it', async () => {
   const canaries = new Canaries()
-  const house = await openHouse({ env: { LOG_LEVEL: 'trace' } })
-  const { send, leaks } = listener(house)
+  const service = await openTestService({ env: { LOG_LEVEL: 'trace' } })
+  const { send, leaks } = listener(service)
   const server = secretServer(canaries, 'One', 'a line')
   const remote = secretHttpServer(canaries, 'Far', 'a line')
   await send('POST', '/api/servers', server)
   await send('POST', '/api/http-servers', remote)
   const quoted = [...server.args, ...Object.values(server.env), remote.url, ...Object.values(remote.headers)]
   for (const text of quoted) {
-    house.log.info(`it said ${text} and went on`)
-    house.log.warn({ server_id: 'one', found: text, nested: { list: [`a ${text} b`] } }, 'a value')
-    house.log.error({ error: new Error(`cannot use ${text}`, { cause: new Error(text) }) }, 'an error')
-    house.log.debug(`in a URL: ${encodeURIComponent(text)}`)
-    house.log.debug(`as JSON: ${JSON.stringify({ text })}`)
+    service.log.info(`it said ${text} and went on`)
+    service.log.warn({ server_id: 'one', found: text, nested: { list: [`a ${text} b`] } }, 'a value')
+    service.log.error({ error: new Error(`cannot use ${text}`, { cause: new Error(text) }) }, 'an error')
+    service.log.debug(`in a URL: ${encodeURIComponent(text)}`)
+    service.log.debug(`as JSON: ${JSON.stringify({ text })}`)
   }
   await readLogs(send)
   expect(leaks(canaries)).toEqual([])
-  expect(canaries.inFiles(house.home)).toEqual([])
+  expect(canaries.inFiles(service.home)).toEqual([])
 })
 
 test('R24: a secret is masked where it is used as a name, too', async () => {
   const canaries = new Canaries()
-  const house = await openHouse()
-  const { send, leaks } = listener(house)
+  const service = await openTestService()
+  const { send, leaks } = listener(service)
   const secret = canaries.make('env')
   await send('POST', '/api/servers', { name: 'One', command: 'npx', env: { KEY: secret } })
-  house.log.info({ counts: { [secret]: 1 } }, 'a name')
+  service.log.info({ counts: { [secret]: 1 } }, 'a name')
   await readLogs(send)
   expect(leaks(canaries)).toEqual([])
 })
 
 test('R24: the secrets of a server stay masked when a server of the same name is refused', async () => {
   const canaries = new Canaries()
-  const house = await openHouse()
-  const { send, leaks } = listener(house)
+  const service = await openTestService()
+  const { send, leaks } = listener(service)
   const secret = canaries.make('the header of a registered server')
   const remote = { name: 'Docs', url: 'https://docs.example/', headers: { 'X-Key': secret } }
   expect((await send('POST', '/api/http-servers', remote)).statusCode).toBe(201)
   const other = { name: 'Docs', command: 'npx', env: { KEY: 'another-secret' } }
   expect((await send('POST', '/api/servers', other)).statusCode).toBe(409)
-  house.log.info(`the remote answered ${secret}`)
+  service.log.info(`the remote answered ${secret}`)
   await readLogs(send)
   expect(leaks(canaries)).toEqual([])
 })
 
 test('R24: secrets in the output of a server and the contents of a call are not logged', async () => {
   const canaries = new Canaries()
-  const house = await openHouse({ env: { LOG_LEVEL: 'trace' } })
-  const { send, leaks } = listener(house)
+  const service = await openTestService({ env: { LOG_LEVEL: 'trace' } })
+  const { send, leaks } = listener(service)
   const secret = canaries.make('env of a server that prints it')
   const leaky = definition('leaky', [], { env: { MY_SECRET: secret } })
   const failing = definition('leaky', ['--fail'], { name: 'failing', env: { MY_SECRET: secret } })
@@ -326,7 +328,7 @@ test('R24: secrets in the output of a server and the contents of a call are not 
   const argument = canaries.make('an argument')
   const url = '/api/servers/leaky/tools/tell/call'
   const payload = { arguments: { argument } }
-  const reply = await house.inject({ method: 'POST', url, headers: AUTHORISED, payload })
+  const reply = await service.inject({ method: 'POST', url, headers: AUTHORISED, payload })
   expect(reply.body).toContain(secret) // the caller gets the result unchanged
   await send('POST', url.replace('tell', 'unknown'), payload) // the log names the tool that was requested
   await send('POST', '/api/servers/leaky/restart')
@@ -337,26 +339,26 @@ test('R24: secrets in the output of a server and the contents of a call are not 
   await sleep(1200) // until repeated lines are written
   await readLogs(send)
   expect(leaks(canaries)).toEqual([])
-  await house.close()
-  expect(canaries.inFiles(house.home)).toEqual([])
+  await service.close()
+  expect(canaries.inFiles(service.home)).toEqual([])
 })
 
 test('R24: equal secrets are stored as different ciphertexts in every location and every version', async () => {
-  const house = await openHouse()
-  const { send } = listener(house)
+  const service = await openTestService()
+  const { send } = listener(service)
   const same = { command: 'npx', args: ['--token', 'same'], env: { KEY: 'same' } }
   for (const name of ['One', 'Two']) await send('POST', '/api/servers', { name, ...same })
-  const before = sealedValues(house)
+  const before = sealedValues(service)
   expect(new Set(before).size).toBe(6) // args, env and the digest of the row, of two servers
   for (const value of before) expect(value).toMatch(/^v1:[A-Za-z0-9+/]{40,}={0,2}$/)
   // A change of another field encrypts again with a new nonce.
   await send('PATCH', '/api/servers/one', { description: 'changed' })
-  const all = [...before, ...sealedValues(house)]
+  const all = [...before, ...sealedValues(service)]
   expect(new Set(all.map((value) => value.slice(0, 19))).size).toBe(new Set(all).size)
 })
 
-function sealedValues(house: House): string[] {
-  const database = openSqlite(join(house.data, 'toolroom.db'))
+function sealedValues(service: TestService): string[] {
+  const database = openSqlite(join(service.data, 'toolroom.db'))
   const rows = database.prepare('SELECT sealed_fields FROM tool_servers ORDER BY id').all()
   database.close()
   return rows.flatMap(({ sealed_fields }) =>

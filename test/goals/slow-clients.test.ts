@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { ask, portOf } from '../support/answers.ts'
 import { figure } from '../support/figure.ts'
-import { type House, openHouse, TOKEN } from '../support/house.ts'
 import { memoryOf, percentile, stopwatch } from '../support/measuring.ts'
 import { parseAnswer } from '../support/raw-http.ts'
-import { definition } from '../support/running.ts'
+import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
+import { openTestService, type TestService, TOKEN } from '../support/test-service.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SLOW_HEADERS = FULL ? 500 : 100
@@ -22,15 +22,15 @@ const ASK_EVERY_MS = 50
 test(`R13: ${SLOW_HEADERS} slow headers, ${SLOW_BODIES} slow bodies and ${IDLE} idle connections delay no other request and are closed within 45 s`, {
   timeout: 300_000,
 }, async () => {
-  const house = await openHouse()
-  const host = `Host: 127.0.0.1:${portOf(house)}\r\n`
+  const service = await openTestService()
+  const host = `Host: 127.0.0.1:${portOf(service)}\r\n`
   const get = `GET /api/health HTTP/1.1\r\n${host}`
   const post = `POST /api/servers HTTP/1.1\r\n${host}X-SVC-Token: ${TOKEN}\r\nContent-Type: application/json\r\n`
   const ends = Promise.all([
-    ...times(SLOW_HEADERS, () => slowClient(house, get, 'X-Slow: 1\r\n')),
-    ...times(SLOW_BODIES, () => slowClient(house, `${post}Content-Length: 1000\r\n\r\n`, ' ')),
-    ...times(IDLE / 2, () => slowClient(house, '', '')),
-    ...times(IDLE / 2, () => slowClient(house, `${get}\r\n`, '')),
+    ...times(SLOW_HEADERS, () => slowClient(service, get, 'X-Slow: 1\r\n')),
+    ...times(SLOW_BODIES, () => slowClient(service, `${post}Content-Length: 1000\r\n\r\n`, ' ')),
+    ...times(IDLE / 2, () => slowClient(service, '', '')),
+    ...times(IDLE / 2, () => slowClient(service, `${get}\r\n`, '')),
   ])
   const health = await healthUntil(ends)
   const closed = await ends
@@ -43,7 +43,7 @@ test(`R13: ${SLOW_HEADERS} slow headers, ${SLOW_BODIES} slow bodies and ${IDLE} 
   // Above 512 connections the oldest waiting ones are closed without a response.
   const answered = slow.map(({ status }) => status).filter((status) => status !== 0 || slow.length < 512)
   expect(new Set(answered)).toEqual(new Set([408]))
-  expect((await house.inject('/api/servers')).json().total).toBe(0)
+  expect((await service.inject('/api/servers')).json().total).toBe(0)
 
   /** Sends a request over a new connection each time, as a monitor does, while a slow one is open. */
   async function healthUntil(end: Promise<unknown>): Promise<{ ms: number[]; refused: number }> {
@@ -55,7 +55,7 @@ test(`R13: ${SLOW_HEADERS} slow headers, ${SLOW_BODIES} slow bodies and ${IDLE} 
     let refused = 0
     while (open) {
       const spent = stopwatch()
-      const status = await ask(house, 'GET', '/api/health').then(
+      const status = await ask(service, 'GET', '/api/health').then(
         (answer) => answer.status,
         () => 0,
       )
@@ -109,9 +109,9 @@ interface End {
 }
 
 /** Sends the beginning, and then the same few bytes every second. Ends on its own only if the service does not close it. */
-function slowClient(house: House, beginning: string, drip: string): Promise<End> {
+function slowClient(service: TestService, beginning: string, drip: string): Promise<End> {
   const openedAt = performance.now()
-  const socket = connect({ host: '127.0.0.1', port: portOf(house) })
+  const socket = connect({ host: '127.0.0.1', port: portOf(service) })
   onTestFinished(() => void socket.destroy())
   const parts: Buffer[] = []
   socket.on('data', (part) => parts.push(part))

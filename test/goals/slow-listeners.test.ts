@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { figure } from '../support/figure.ts'
 import { heldMemory, MEASURED } from '../support/held-memory.ts'
-import { definition } from '../support/running.ts'
+import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'

@@ -4,11 +4,11 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import type { Facts } from '../../src/kernel/facts.ts'
 import type { Tool } from '../../src/kernel/tool-fields.ts'
+import { changingServer } from '../support/changing-server.ts'
 import { figure } from '../support/figure.ts'
 import { Agent, newKey } from '../support/gateway.ts'
-import { AUTHORISED, openHouse } from '../support/house.ts'
-import { retold } from '../support/retold.ts'
-import { post } from '../support/running.ts'
+import { post } from '../support/running-servers.ts'
+import { AUTHORISED, openTestService } from '../support/test-service.ts'
 
 /** The script of the goal R27. */
 
@@ -154,11 +154,11 @@ function stepsFrom(first: Definition[]): Step[] {
 
 /** Announcements and tool lists, in the order in which one process receives them. */
 async function watched(env: Record<string, string>, mayBeSeen: (hash: string) => boolean = () => true) {
-  const house = await openHouse({ env })
+  const service = await openTestService({ env })
   const announcements: Announcement[] = []
   /** Tools announced since the agent's last list. */
   const announced = new Set<string>()
-  const socket = new WebSocket(`${house.address.replace('http', 'ws')}/api/ws/metrics`)
+  const socket = new WebSocket(`${service.address.replace('http', 'ws')}/api/ws/metrics`)
   onTestFinished(() => socket.terminate())
   socket.on('message', (text) => {
     const { type, data } = JSON.parse(String(text))
@@ -167,7 +167,7 @@ async function watched(env: Record<string, string>, mayBeSeen: (hash: string) =>
     for (const name of [...data.added, ...data.changed]) announced.add(name)
   })
   await once(socket, 'open')
-  const agent = await Agent.open(house, await newKey(house), 'modern')
+  const agent = await Agent.open(service, await newKey(service), 'modern')
   const seen = new Map<string, string>()
   const tooEarly: string[] = []
   let lists = 0
@@ -175,7 +175,7 @@ async function watched(env: Record<string, string>, mayBeSeen: (hash: string) =>
     const { answers } = await agent.ask('tools/list')
     const { tools } = (answers[0]?.result ?? { tools: [] }) as { tools: Definition[] }
     lists += 1
-    const now = new Map(tools.map((tool) => [tool.name.replace(/^retold__/, ''), hashOf(tool)]))
+    const now = new Map(tools.map((tool) => [tool.name.replace(/^changing__/, ''), hashOf(tool)]))
     for (const [name, hash] of now) {
       if (seen.get(name) === hash) continue
       if (!announced.delete(name) || !mayBeSeen(hash)) tooEarly.push(name)
@@ -193,7 +193,7 @@ async function watched(env: Record<string, string>, mayBeSeen: (hash: string) =>
     return looking
   }
   onTestFinished(() => stop().catch(() => {})) // a failed test has reported its reason
-  return { house, announcements, agent, tooEarly, latest: () => latest, lists: () => lists, stop }
+  return { service, announcements, agent, tooEarly, latest: () => latest, lists: () => lists, stop }
 }
 
 /** A second implementation, so that it does not share a bug with the tested one. The gateway name is not part of the definition. */
@@ -202,7 +202,7 @@ function hashOf({ name, ...definition }: Definition): string {
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
       : value
-  const own = { ...definition, name: name.replace(/^retold__/, '') }
+  const own = { ...definition, name: name.replace(/^changing__/, '') }
   return createHash('sha256').update(JSON.stringify(own, inOrder)).digest('hex')
 }
 
@@ -250,19 +250,19 @@ describe(`${TOOLS} tools with changes in every field`, () => {
       const open = step.tools.filter((tool) => !isHeld(tool))
       await take(step, before, server, watch)
       await sees(watch, open)
-      const { items } = (await watch.house.inject('/api/servers/retold/tools')).json<{ items: Tool[] }>()
+      const { items } = (await watch.service.inject('/api/servers/changing/tools')).json<{ items: Tool[] }>()
       const held = items.filter(({ state }) => state === 'held')
       const expected = step.tools.filter(isHeld).map(({ name }) => name)
       expect(held.map(({ name }) => name).sort()).toEqual(expected.sort())
       for (const { name, hash } of held.slice(0, 1)) {
-        const { answers } = await watch.agent.call(`retold__${name}`)
+        const { answers } = await watch.agent.call(`changing__${name}`)
         expect(answers[0]?.error?.message).toContain('is waiting for approval')
         expect(answers[0]?.error?.data?.code).toBe('tool_held')
         expect(step.tools.filter((tool) => hashOf(tool) === hash)).toHaveLength(1)
       }
       for (const { name, hash } of held) {
         approved.add(hash)
-        const reply = await post(watch.house, `/api/servers/retold/tools/${name}/approve`, { hash })
+        const reply = await post(watch.service, `/api/servers/changing/tools/${name}/approve`, { hash })
         expect(reply.statusCode, reply.body).toBe(200)
         approvals += 1
       }
@@ -288,29 +288,29 @@ describe('12,000 invented names do not make Toolroom forget an approved definiti
     ['with HOLD_CHANGED_TOOLS the change is held', 'true'],
     ['without it the change is reported', 'false'],
   ])('%s', { timeout: PATIENCE_MS }, async (_, hold) => {
-    const house = await openHouse({ env: { HOLD_CHANGED_TOOLS: hold } })
+    const service = await openTestService({ env: { HOLD_CHANGED_TOOLS: hold } })
     const tool = definitionOf(0)
-    const server = retold([tool])
-    await server.add(house)
-    await post(house, '/api/servers/retold/start')
+    const server = changingServer([tool])
+    await server.add(service)
+    await post(service, '/api/servers/changing/start')
     const tools = async () =>
-      (await house.inject('/api/servers/retold/tools')).json<{ items: Tool[] }>().items
+      (await service.inject('/api/servers/changing/tools')).json<{ items: Tool[] }>().items
     for (let round = 0; round < 3; round += 1) {
       const names = Array.from({ length: 4000 }, (_, n) => `invented_${round}_${n}`)
       const offered = names.map((name) => ({ name, inputSchema: {} }))
-      await server.offer(house, offered)
+      await server.offer(service, offered)
       await expect.poll(async () => (await tools()).at(-1)?.name, { timeout: 60_000 }).toBe(names.at(-1))
       const states = new Set((await tools()).slice(1).map(({ state }) => state))
       expect(states).toEqual(new Set([hold === 'true' ? 'held' : 'ok']))
     }
-    await server.offer(house, [{ ...tool, title: 'Another title' }])
+    await server.offer(service, [{ ...tool, title: 'Another title' }])
     const words = [
       { op: 'removed', text: 'Tool' },
       { op: 'added', text: 'Another' },
     ]
     const url = '/api/logs?source=audit&search=changed'
     await expect
-      .poll(async () => (await house.inject({ url, headers: AUTHORISED })).body, { timeout: 60_000 })
+      .poll(async () => (await service.inject({ url, headers: AUTHORISED })).body, { timeout: 60_000 })
       .toContain(JSON.stringify(words).slice(1, -1))
     if (hold === 'true') expect((await tools()).at(-1)).toMatchObject({ name: 'tool_0', state: 'held' })
   })
@@ -319,13 +319,13 @@ describe('12,000 invented names do not make Toolroom forget an approved definiti
 test('R27: with HOLD_CHANGED_TOOLS an agent sees no change of a prompt or of the instructions before it is approved', {
   timeout: PATIENCE_MS,
 }, async () => {
-  const house = await openHouse({ env: { HOLD_CHANGED_TOOLS: 'true' } })
-  const key = await newKey(house)
+  const service = await openTestService({ env: { HOLD_CHANGED_TOOLS: 'true' } })
+  const key = await newKey(service)
   /** Everything that an agent reads before it does anything, at both endpoints. */
   const seen = async () => {
     const texts: string[] = []
-    for (const path of ['/mcp', '/mcp/retold']) {
-      const agent = await Agent.open(house, key, 'modern', path)
+    for (const path of ['/mcp', '/mcp/changing']) {
+      const agent = await Agent.open(service, key, 'modern', path)
       for (const method of ['server/discover', 'prompts/list'])
         texts.push(JSON.stringify((await agent.ask(method)).answers))
     }
@@ -351,38 +351,38 @@ test('R27: with HOLD_CHANGED_TOOLS an agent sees no change of a prompt or of the
     (prompt, mark) => ({ ...prompt, 'x-unknown': mark }),
   ]
   const prompts = EDITS.map((_, n) => promptOf(n))
-  const server = retold({ prompts, instructions: 'Be kind' })
-  await server.add(house)
-  await post(house, '/api/servers/retold/start')
+  const server = changingServer({ prompts, instructions: 'Be kind' })
+  await server.add(service)
+  await post(service, '/api/servers/changing/start')
   await expect.poll(seen).toContain('prompt_7')
   expect(await seen()).toContain('Be kind')
   const marks = EDITS.map((_, n) => `mark-${n}`)
   const edited = EDITS.map((edit, n) => edit(promptOf(n), marks[n] ?? ''))
   server.write({ prompts: edited, instructions: 'mark-instructions' })
-  await post(house, '/api/servers/retold/restart')
+  await post(service, '/api/servers/changing/restart')
   const listed = async () =>
-    (await house.inject({ url: '/api/servers/retold/prompts', headers: AUTHORISED })).json<{
+    (await service.inject({ url: '/api/servers/changing/prompts', headers: AUTHORISED })).json<{
       items: { name: string; hash: string; state: string }[]
     }>().items
   await expect.poll(async () => (await listed()).map(({ state }) => state)).toEqual(EDITS.map(() => 'held'))
   expect(await seen()).not.toContain('mark-')
   for (const { name, hash } of await listed()) {
-    const reply = await post(house, `/api/servers/retold/prompts/${name}/approve`, { hash })
+    const reply = await post(service, `/api/servers/changing/prompts/${name}/approve`, { hash })
     expect(reply.statusCode, reply.body).toBe(200)
   }
   expect(await seen()).not.toContain('mark-instructions')
-  await post(house, '/api/servers/retold/instructions/approve')
+  await post(service, '/api/servers/changing/instructions/approve')
   const after = await seen()
   for (const mark of [...marks, 'mark-instructions']) expect(after).toContain(mark)
 })
 
 type Watch = Awaited<ReturnType<typeof watched>>
-type Server = ReturnType<typeof retold>
+type Server = ReturnType<typeof changingServer>
 
 async function started(watch: Watch, tools: readonly Definition[]): Promise<Server> {
-  const server = retold(tools)
-  await server.add(watch.house)
-  await post(watch.house, '/api/servers/retold/start')
+  const server = changingServer(tools)
+  await server.add(watch.service)
+  await post(watch.service, '/api/servers/changing/start')
   await sees(watch, tools)
   return server
 }
@@ -392,10 +392,10 @@ async function take(
   { tools, fields }: Step,
   before: readonly Definition[],
   server: Server,
-  { house, announcements }: Watch,
+  { service, announcements }: Watch,
 ): Promise<void> {
   const count = announcements.length
-  await server.offer(house, tools)
+  await server.offer(service, tools)
   const isOther = tools.some((tool, n) => hashOf(tool) !== hashOf(before[n] ?? tool))
   if (!isOther) return
   await expect.poll(() => announcements.length).toBe(count + 1)

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { ownFolder } from '../support/folder.ts'
 import { homeEnv } from '../support/home-env.ts'
-import { AUTHORISED, TOKEN } from '../support/house.ts'
 import { atEnd } from '../support/lifetime.ts'
 import { npmEnv } from '../support/packages.ts'
 import { openRegistry, toolPackage } from '../support/registry/registry.ts'
+import { AUTHORISED, TOKEN } from '../support/test-service.ts'
 
 /** Run by `npm run platforms`, on Windows, in a clone that has not been built. */
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
 import type { AgentView } from '../../src/agents/agents.schema.ts'
 import type { ChangeReport } from '../../src/agents/edit/edit.schema.ts'
-import { AUTHORISED, type House } from './house.ts'
+import { AUTHORISED, type TestService } from './test-service.ts'
 
 const IS_WINDOWS = process.platform === 'win32'
 
@@ -24,12 +24,12 @@ export const textOf = (home: string, path: string): string => readFileSync(join(
 
 /** One request to the agents API. */
 export async function agents<T = ChangeReport>(
-  house: House,
+  service: TestService,
   method: 'GET' | 'PUT' | 'POST' | 'DELETE',
   path: string,
   payload?: object,
 ) {
-  const reply = await house.inject({
+  const reply = await service.inject({
     method,
     url: `/api/agents${path}`,
     headers: AUTHORISED,
@@ -45,4 +45,4 @@ export async function done<T = ChangeReport>(...args: Parameters<typeof agents>)
   return body
 }
 
-export const agentView = (house: House, type: string) => done<AgentView>(house, 'GET', `/${type}`)
+export const agentView = (service: TestService, type: string) => done<AgentView>(service, 'GET', `/${type}`)

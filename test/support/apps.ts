@@ -1,6 +1,6 @@
 import { LegacyAgent, type Message, modernRequest, textIn } from './event-streams.ts'
 import { type Era, newKey } from './gateway.ts'
-import type { House } from './house.ts'
+import type { TestService } from './test-service.ts'
 
 export const UI = 'io.modelcontextprotocol/ui'
 export const SHOWS_PAGES = { extensions: { [UI]: { mimeTypes: ['text/html;profile=mcp-app'] } } }
@@ -26,11 +26,11 @@ export interface Host {
 
 /** An agent of either era, with a key of its own, that shows pages. */
 export async function openHost(
-  house: Pick<House, 'address'>,
+  service: Pick<TestService, 'address'>,
   era: Era,
   { path = '/mcp', capabilities = SHOWS_PAGES, agent = 'cursor' }: Options = {},
 ): Promise<Host> {
-  const endpoint = { address: house.address, key: await newKey(house, agent), path }
+  const endpoint = { address: service.address, key: await newKey(service, agent), path }
   const legacy = era === 'legacy' ? await LegacyAgent.open(endpoint, '2025-11-25', capabilities) : undefined
   const ask = (method: string, params: Fields = {}) =>
     (legacy?.request(method, params) ?? modernRequest(endpoint, method, params, { capabilities })).responded()

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 import type { NewKey } from '../../src/gateway/keys/keys.schema.ts'
-import type { House } from './house.ts'
-import { post } from './running.ts'
+import { post } from './running-servers.ts'
+import type { TestService } from './test-service.ts'
 
 export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 const META = 'io.modelcontextprotocol'
@@ -69,12 +69,12 @@ export function openBridge({ env, argv = [] }: Options) {
 }
 
 /** The environment with which a bridge finds this service through its data folder. */
-export async function bridgeEnv(house: House): Promise<Record<string, string>> {
-  return { TOOLROOM_HOME: house.data, TOOLROOM_KEY: (await keyFor(house)).key }
+export async function bridgeEnv(service: TestService): Promise<Record<string, string>> {
+  return { TOOLROOM_HOME: service.data, TOOLROOM_KEY: (await keyFor(service)).key }
 }
 
-export const keyFor = async (house: House): Promise<NewKey> =>
-  (await post(house, '/api/keys', { agent_type: 'claude-desktop' })).json<NewKey>()
+export const keyFor = async (service: TestService): Promise<NewKey> =>
+  (await post(service, '/api/keys', { agent_type: 'claude-desktop' })).json<NewKey>()
 
 interface Seen {
   readonly method: string | undefined

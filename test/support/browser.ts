@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 import { onTestFinished } from 'vitest'
-import { FULL } from './runs.ts'
+import { FULL } from './full-or-short.ts'
 
 /** `npm test` looks for a browser and installs one if it can. */
 export const executablePath = [process.env.TOOLROOM_CHROMIUM ?? '', '/usr/bin/chromium'].find(existsSync)

@@ -6,7 +6,7 @@ import { COMMANDS } from '../../src/cli/table/table.ts'
 import { MAIN } from './bridge.ts'
 import { ownFolder } from './folder.ts'
 import { homeEnv } from './home-env.ts'
-import { type House, TOKEN } from './house.ts'
+import { type TestService, TOKEN } from './test-service.ts'
 
 export interface Ended {
   readonly code: number | null
@@ -34,11 +34,11 @@ export async function runCli(
 }
 
 /** The environment in which the program finds this service. */
-export const cliEnv = (house: House): Record<string, string> => ({
-  HOME: house.home,
-  TOOLROOM_HOME: house.data,
-  XDG_CONFIG_HOME: `${house.home}/config`,
-  APPDATA: `${house.home}/config`,
+export const cliEnv = (service: TestService): Record<string, string> => ({
+  HOME: service.home,
+  TOOLROOM_HOME: service.data,
+  XDG_CONFIG_HOME: `${service.home}/config`,
+  APPDATA: `${service.home}/config`,
   AUTH_TOKEN: TOKEN,
 })
 
@@ -61,15 +61,15 @@ export interface Case {
  */
 export function checkCommands(
   names: readonly string[],
-  open: () => Promise<House>,
-  casesIn: (house: House) => Readonly<Record<string, Case>>,
+  open: () => Promise<TestService>,
+  casesIn: (service: TestService) => Readonly<Record<string, Case>>,
 ): void {
   const commands = COMMANDS.filter(({ name, load }) => load && names.includes(name))
 
   test(`${names.join(', ')}: success and failure are one JSON document each, and a pipe gets no escape codes (ux.md, check 30)`, async () => {
-    const house = await open()
-    const env = cliEnv(house)
-    const cases = casesIn(house)
+    const service = await open()
+    const env = cliEnv(service)
+    const cases = casesIn(service)
     expect(Object.keys(cases).sort()).toEqual([...names].sort())
     for (const { name } of commands) {
       const { ok, stdin, fails, code = 0 } = cases[name] ?? expect.unreachable(name)
@@ -108,7 +108,7 @@ export function checkCommands(
 }
 
 /** For the words of the cases only. */
-const NO_HOUSE = { home: '', data: '', address: 'http://127.0.0.1:9' } as House
+const NO_HOUSE = { home: '', data: '', address: 'http://127.0.0.1:9' } as TestService
 const PROBLEM = { code: expect.any(String), detail: expect.stringMatching(/\S/) }
 const words = (name: string): string[] => name.split(' ')
 

@@ -2,7 +2,7 @@
  * The accepted and refused hosts, origins and sites as a table. It is written by hand and shares no code with the gate,
  * because lists derived from each other would share their mistakes.
  */
-export interface Knock {
+export interface GateRequest {
   readonly host: string
   readonly origin: string | null
   readonly site: string | null
@@ -74,16 +74,16 @@ export function gateTable(port: number) {
 type Table = ReturnType<typeof gateTable>
 
 /** Every host with every origin and every site. */
-export function everyKnock({ hosts, origins, sites }: Table): [Knock, Verdict][] {
+export function everyRequest({ hosts, origins, sites }: Table): [GateRequest, Verdict][] {
   return hosts.flatMap((host) => origins.flatMap((origin) => sites.map((site) => judged(host, origin, site))))
 }
 
 /** `alone`: each value with otherwise valid ones. `pairs`: each pair of a host and an origin, with every site in turn. */
-export function pairwiseKnocks({
+export function pairwiseRequests({
   hosts,
   origins,
   sites,
-}: Table): Record<'alone' | 'pairs', [Knock, Verdict][]> {
+}: Table): Record<'alone' | 'pairs', [GateRequest, Verdict][]> {
   const [host, origin, site] = [first(hosts), first(origins), first(sites)]
   const alone = [
     ...hosts.map((each) => judged(each, origin, site)),
@@ -97,11 +97,15 @@ export function pairwiseKnocks({
 }
 
 /** Host is checked first, then Origin, then Sec-Fetch-Site. */
-function judged(host: Row<string>, origin: Row<string | null>, site: Row<string | null>): [Knock, Verdict] {
-  const knock = { host: host[0], origin: origin[0], site: site[0] }
-  if (!host[1]) return [knock, 'host_not_allowed']
-  if (!origin[1]) return [knock, 'origin_not_allowed']
-  return [knock, site[1] ? 'in' : 'cross_site']
+function judged(
+  host: Row<string>,
+  origin: Row<string | null>,
+  site: Row<string | null>,
+): [GateRequest, Verdict] {
+  const request = { host: host[0], origin: origin[0], site: site[0] }
+  if (!host[1]) return [request, 'host_not_allowed']
+  if (!origin[1]) return [request, 'origin_not_allowed']
+  return [request, site[1] ? 'in' : 'cross_site']
 }
 
 function first<T>(rows: readonly Row<T>[]): Row<T> {
@@ -110,7 +114,7 @@ function first<T>(rows: readonly Row<T>[]): Row<T> {
   return row
 }
 
-export function knockHeaders({ host, origin, site }: Knock): [name: string, value: string][] {
+export function gateHeaders({ host, origin, site }: GateRequest): [name: string, value: string][] {
   return [
     ['Host', host],
     ...(origin === null ? [] : [['Origin', origin] as [string, string]]),

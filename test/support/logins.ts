@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from 'vitest'
 import { type AuthorizationServer, openAuthorizationServer } from '../fixtures/oauth/authorization-server.ts'
 import { openProtected } from '../fixtures/oauth/protected-server.ts'
-import { AUTHORISED, openHouse } from './house.ts'
+import { AUTHORISED, openTestService } from './test-service.ts'
 import { type Opened, UserAgent } from './user-agent.mjs'
 
 interface Service {
@@ -87,7 +87,7 @@ const isCallback = ({ pathname }: URL) => pathname === '/oauth/callback'
 interface Options {
   readonly authorization?: Parameters<typeof openAuthorizationServer>[0]
   readonly server?: Parameters<typeof openProtected>[1]
-  readonly house?: Parameters<typeof openHouse>[0]
+  readonly service?: Parameters<typeof openTestService>[0]
   /** Further fields of the registered server. */
   readonly more?: object
 }
@@ -96,7 +96,7 @@ interface Options {
 export async function openRemote({
   authorization: own = {},
   server: guarded = {},
-}: Omit<Options, 'house' | 'more'> = {}) {
+}: Omit<Options, 'service' | 'more'> = {}) {
   const authorization: AuthorizationServer = await openAuthorizationServer(own)
   const server = await openProtected(authorization, guarded)
   onTestFinished(async () => {
@@ -107,10 +107,10 @@ export async function openRemote({
 }
 
 /** The same, and a service where that server is registered as `remote`. */
-export async function openLogins({ house: options = {}, more = {}, ...remote }: Options = {}) {
+export async function openLogins({ service: options = {}, more = {}, ...remote }: Options = {}) {
   const { authorization, server } = await openRemote(remote)
-  const house = await openHouse(options)
-  const user = userOf(house)
+  const service = await openTestService(options)
+  const user = userOf(service)
   const id = await user.add(server.url, more)
-  return { authorization, server, house, user, id }
+  return { authorization, server, service, user, id }
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { commandLine, listProcesses } from '../../src/supervisor/platform/linux/proc.ts'
 import { ownFolder } from './folder.ts'
-import { sweeper } from './marked.ts'
+import { sweeper } from './marked-processes.ts'
 
 /** Shell scripts that start a process and then exit, while another process keeps its input open. */
 const WAYS = {

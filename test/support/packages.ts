@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import type { Installed, PackageView } from '../../src/servers/packages/packages.schema.ts'
 import { ownFolder } from './folder.ts'
-import { AUTHORISED, type House, openHouse } from './house.ts'
 import { type NPMS, pathWithNpm } from './npm-versions.ts'
-import { openOutside } from './outside.ts'
+import { openOutside } from './outside-registry.ts'
 import { npmEnv } from './registry/npm-env.ts'
 import { openRegistry, type TestPackage } from './registry/registry.ts'
+import { AUTHORISED, openTestService, type TestService } from './test-service.ts'
 
 export { npmEnv } from './registry/npm-env.ts'
 
@@ -16,8 +16,8 @@ export async function houseWithRegistry(...given: Parameters<typeof openRegistry
   const registry = await openRegistry(...given)
   onTestFinished(() => registry.close())
   const home = ownFolder()
-  const house = await openHouse({ home, env: npmEnv(home, registry.url) })
-  return { registry, house, home }
+  const service = await openTestService({ home, env: npmEnv(home, registry.url) })
+  return { registry, service, home }
 }
 
 /** The same with this version of npm, and with everything outside of the registry that a dependency can name. */
@@ -31,17 +31,17 @@ export async function houseWithNpm(
   const home = ownFolder()
   const outside = await openOutside(home)
   const env = { ...npmEnv(home, registry.url), ...outside.env, PATH: pathWithNpm(version) }
-  const house = await openHouse({ home, env })
-  return { registry, house, home, outside }
+  const service = await openTestService({ home, env })
+  return { registry, service, home, outside }
 }
 
 export async function packages<T = Installed>(
-  house: House,
+  service: TestService,
   method: 'GET' | 'POST' | 'DELETE',
   path: string,
   payload?: object,
 ) {
-  const reply = await house.inject({
+  const reply = await service.inject({
     method,
     url: `/api/packages${path}`,
     headers: AUTHORISED,
@@ -50,14 +50,14 @@ export async function packages<T = Installed>(
   return { status: reply.statusCode, body: (reply.body === '' ? undefined : reply.json()) as T }
 }
 
-export async function install(house: House, payload: object): Promise<Installed> {
-  const { status, body } = await packages(house, 'POST', '/install-npm', payload)
+export async function install(service: TestService, payload: object): Promise<Installed> {
+  const { status, body } = await packages(service, 'POST', '/install-npm', payload)
   expect(status, JSON.stringify(body)).toBe(201)
   return body
 }
 
-export const installed = async (house: House): Promise<PackageView[]> =>
-  (await packages<{ items: PackageView[] }>(house, 'GET', '')).body.items
+export const installed = async (service: TestService): Promise<PackageView[]> =>
+  (await packages<{ items: PackageView[] }>(service, 'GET', '')).body.items
 
 /** Everything in the packages folder except empty staging folders. */
 export function packageFolders(data: string): string[] {

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { StopStep } from '../../src/kernel/server-state.ts'
-import type { Fenced, Fences, Platform } from '../../src/supervisor/platform/platform.ts'
+import type { Platform, ProcessGroup, ProcessGroups } from '../../src/supervisor/platform/platform.ts'
 import { stopLadder } from '../../src/supervisor/process/stop-ladder.ts'
 import { bundled } from './bundled.ts'
 
@@ -67,7 +67,7 @@ async function pidsFrom(output: Readable, count: number): Promise<number[]> {
   return pids
 }
 
-const pidsOf = async (child: Fenced): Promise<number[] | undefined> =>
+const pidsOf = async (child: ProcessGroup): Promise<number[] | undefined> =>
   (await child.usage())?.map(({ pid }) => pid).sort()
 
 /** On Windows, a process that has a console of its own also has a conhost.exe. */
@@ -76,34 +76,34 @@ const only = (pids: readonly number[]): number[] =>
 
 /** What every platform must do. `file` exports the platform as `platform`, for a service that is killed. */
 export function platformContract(name: string, platform: Platform, file: URL): void {
-  async function open(): Promise<{ fences: Fences; mark: string }> {
+  async function open(): Promise<{ groups: ProcessGroups; mark: string }> {
     const mark = `TOOLROOM_CHILD=contract-${randomUUID()}`
     const marks = { ofFolder: mark, ofRun: `${mark}/run` }
     const troubles: string[] = []
-    const fences = await platform.openFences({
+    const groups = await platform.openProcessGroups({
       marks,
       wasKilled: false,
       onTrouble: (message) => troubles.push(message),
     })
     onTestFinished(async () => {
-      await fences.close()
+      await groups.close()
       expect(troubles).toEqual([])
     })
-    return { fences, mark: `${marks.ofRun}/server/` }
+    return { groups, mark: `${marks.ofRun}/server/` }
   }
 
-  async function start(script: string, env: Readonly<Record<string, string>> = {}): Promise<Fenced> {
-    const { fences, mark } = await open()
+  async function start(script: string, env: Readonly<Record<string, string>> = {}): Promise<ProcessGroup> {
+    const { groups, mark } = await open()
     const args = ['-e', scriptOf(script)]
-    const fenced = await fences.start({
+    const group = await groups.start({
       path: process.execPath,
       args,
       cwd: undefined,
       env: { ...TREE, ...env },
       mark,
     })
-    onTestFinished(() => fenced.end())
-    return fenced
+    onTestFinished(() => group.end())
+    return group
   }
 
   const running = (pids: readonly number[]) => runningIn(platform, pids)
@@ -124,11 +124,11 @@ export function platformContract(name: string, platform: Platform, file: URL): v
     })
 
     test('a program that cannot be started is an error', async () => {
-      const { fences, mark } = await open()
+      const { groups, mark } = await open()
       const launch = { args: [], cwd: undefined, env: {}, mark }
       const path = join(process.cwd(), 'does-not-exist')
-      await expect(fences.start({ ...launch, path })).rejects.toThrow('ENOENT')
-      await expect(fences.start({ ...launch, path: process.execPath, args: ['\0'] })).rejects.toThrow()
+      await expect(groups.start({ ...launch, path })).rejects.toThrow('ENOENT')
+      await expect(groups.start({ ...launch, path: process.execPath, args: ['\0'] })).rejects.toThrow()
     })
 
     test('an exit is reported with its code', async () => {
@@ -209,8 +209,8 @@ export async function killService(
 ): Promise<void> {
   const holder = await bundled(`
     import { platform } from ${JSON.stringify(fileURLToPath(file))}
-    import { holdFences } from ${JSON.stringify(fileURLToPath(new URL('../fixtures/fence-holder.ts', import.meta.url)))}
-    await holdFences(platform)`)
+    import { holdGroups } from ${JSON.stringify(fileURLToPath(new URL('../fixtures/group-holder.ts', import.meta.url)))}
+    await holdGroups(platform)`)
   const scripts = Object.values(TREES).slice(1).map(scriptOf)
   const mark = `TOOLROOM_CHILD=contract-${randomUUID()}`
   const [program = '', ...args] = wrap([process.execPath, holder, mark, ...scripts])

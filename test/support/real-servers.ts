@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 import type { ServerView } from '../../src/servers/stdio/servers.schema.ts'
 import { ownFolder } from './folder.ts'
-import { add } from './furnished.ts'
-import { type House, openHouse } from './house.ts'
-import { sweeper } from './marked.ts'
-import { definition, post } from './running.ts'
+import { sweeper } from './marked-processes.ts'
+import { definition, post } from './running-servers.ts'
+import { openTestService, type TestService } from './test-service.ts'
+import { add } from './with-servers.ts'
 
 type Kind = 'everything' | 'filesystem' | 'memory'
 type Command = { readonly command: string; readonly args: readonly string[] }
@@ -58,24 +58,24 @@ export function deafByNpx() {
 
 /** A service whose processes are counted by their mark; remaining ones are ended after the test. */
 export async function openMarkedHouse() {
-  const house = await openHouse()
-  const mark = `TOOLROOM_CHILD=${readFileSync(join(house.data, 'child-mark'), 'utf8').trim()}`
+  const service = await openTestService()
+  const mark = `TOOLROOM_CHILD=${readFileSync(join(service.data, 'child-mark'), 'utf8').trim()}`
   onTestFinished(async () => void (await sweeper.sweep(mark)))
-  return { house, mark }
+  return { service, mark }
 }
 
 /** Registers a server and starts it. */
-export async function run(house: House, definition: { readonly name: string }): Promise<ServerView> {
-  const added = await add(house, definition)
+export async function run(service: TestService, definition: { readonly name: string }): Promise<ServerView> {
+  const added = await add(service, definition)
   expect(added.statusCode, added.body).toBe(201)
-  const started = await post(house, `/api/servers/${definition.name}/start`)
+  const started = await post(service, `/api/servers/${definition.name}/start`)
   expect(started.statusCode, started.body).toBe(200)
   return started.json()
 }
 
 /** Calls a tool through the REST API. */
-export const call = (house: House, id: string, tool: string, args: object = {}) =>
-  post(house, `/api/servers/${id}/tools/${tool}/call`, { arguments: args })
+export const call = (service: TestService, id: string, tool: string, args: object = {}) =>
+  post(service, `/api/servers/${id}/tools/${tool}/call`, { arguments: args })
 
 /** A second instance of a server without Toolroom; returns the raw text of its responses. */
 export async function askDirectly(kind: Kind) {

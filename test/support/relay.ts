@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { expect, onTestFinished } from 'vitest'
 import { type Endpoint, type Exchange, LegacyAgent, type Message, modernRequest } from './event-streams.ts'
 import { type Era, newKey } from './gateway.ts'
-import { type House, openHouse } from './house.ts'
-import { definition, post } from './running.ts'
+import { definition, post } from './running-servers.ts'
+import { openTestService, type TestService } from './test-service.ts'
 
 /** The era of the agent, and the era and transport of the server. */
 export interface Column {
@@ -48,16 +48,16 @@ interface ServerState {
 }
 
 export async function openRelay(column: Column, path: '/mcp' | '/mcp/relay' = '/mcp'): Promise<Relay> {
-  const house = await openHouse()
+  const service = await openTestService()
   const servers = column.over === 'stdio' ? '/api/servers' : '/api/http-servers'
-  await addServer(house, column)
+  await addServer(service, column)
   const serverState = async () => {
-    const reply = await post(house, `${servers}/relay/tools/asked/call`, {})
+    const reply = await post(service, `${servers}/relay/tools/asked/call`, {})
     expect(reply.statusCode, reply.body).toBe(200)
     return JSON.parse(reply.json().content[0].text) as ServerState
   }
   await serverState() // connects to the server
-  const endpoint = { address: house.address, key: await newKey(house), path }
+  const endpoint = { address: service.address, key: await newKey(service), path }
   const named = (name: string) => (path === '/mcp' ? `relay__${name}` : name)
   const relayFor = async (capabilities: object): Promise<Relay> => {
     const side = await (column.agent === 'legacy' ? legacySide : modernSide)(endpoint, capabilities)
@@ -74,17 +74,17 @@ export async function openRelay(column: Column, path: '/mcp' | '/mcp/relay' = '/
   return relay
 }
 
-async function addServer(house: House, { server, over }: Column): Promise<void> {
+async function addServer(service: TestService, { server, over }: Column): Promise<void> {
   const relay = definition('relay', [`--era=${server}`, ...(over === 'http' ? ['--http'] : [])])
   if (over === 'stdio') {
-    expect((await post(house, '/api/servers', { ...relay, sharing: 'shared' })).statusCode).toBe(201)
-    expect((await post(house, '/api/servers/relay/start')).statusCode).toBe(200)
+    expect((await post(service, '/api/servers', { ...relay, sharing: 'shared' })).statusCode).toBe(201)
+    expect((await post(service, '/api/servers/relay/start')).statusCode).toBe(200)
     return
   }
   const child = spawn(relay.command, relay.args, { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const [url] = await once(child.stdout, 'data')
-  const added = await post(house, '/api/http-servers', { name: 'relay', url: String(url).trim() })
+  const added = await post(service, '/api/http-servers', { name: 'relay', url: String(url).trim() })
   expect(added.statusCode, added.body).toBe(201)
 }
 

@@ -6,7 +6,7 @@ import type { ServerView } from '../../src/servers/stdio/servers.schema.ts'
 import { commandLine, listProcesses } from '../../src/supervisor/platform/linux/proc.ts'
 import type { ProcessFacts } from '../../src/supervisor/platform/process-table.ts'
 import { atEnd } from './lifetime.ts'
-import { sweeper } from './marked.ts'
+import { sweeper } from './marked-processes.ts'
 import { launchReady } from './program.ts'
 import { AUTHORISED } from './token.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ask, briefly, verdictOn } from './answers.ts'
 import { covers } from './covers.ts'
-import { furnished, SERVER } from './furnished.ts'
-import { AUTHORISED, type House, openHouse, TOKEN } from './house.ts'
+import { AUTHORISED, openTestService, type TestService, TOKEN } from './test-service.ts'
+import { openWithServers, SERVER } from './with-servers.ts'
 
 const MISSING = "Missing authentication token in 'X-SVC-Token' header"
 const INVALID = 'Invalid authentication token'
@@ -68,9 +68,9 @@ export function tokenCases(): void {
       covers('open-auth-http-servers', 'open-auth-logs-download', 'does-rest')
       covers('public-agents', 'open-auth-agents-get', 'open-auth-agents-http-servers')
       covers('public-packages')
-      const house = await furnished()
+      const service = await openWithServers()
       for (const path of [...OPEN, ...OPEN_READS].flatMap((path) => [path, `${path.replace(/\/$/, '')}/`])) {
-        const { statusCode } = await house.inject(path)
+        const { statusCode } = await service.inject(path)
         expect.soft(statusCode, path).toBe(path === '/' ? 302 : openStatus(path))
       }
     })
@@ -81,12 +81,12 @@ export function tokenCases(): void {
       covers('protected-agents-update-servers', 'protected-agents-remove-servers')
       covers('protected-packages-install', 'protected-packages-uninstall')
       covers('errors-missing-token', 'errors-invalid-token')
-      const house = await furnished()
+      const service = await openWithServers()
       const open = [...OPEN, ...OPEN_READS]
       const isOther = ({ method, url }: { method: string; url: string }) =>
         ['POST /api/packages/search', 'POST /api/login'].includes(`${method} ${url}`) ||
         /^\/(?:oauth\/start|app-frames)\//.test(url) // the address is the secret
-      const closed = routesOf(house).filter(
+      const closed = routesOf(service).filter(
         (route) => !isOther(route) && (!isRead(route) || !open.includes(route.url)),
       )
       expect(closed.map(({ method, url }) => `${method} ${url}`)).toEqual(
@@ -94,12 +94,12 @@ export function tokenCases(): void {
       )
       for (const { method, url } of closed) {
         for (const path of [url, `${url}/`]) {
-          const without = await house.inject({ method, url: path })
+          const without = await service.inject({ method, url: path })
           expect.soft(without.statusCode, `${method} ${path}`).toBe(401)
           if ((method as string) === 'HEAD') continue // no body, no message
           expect.soft(briefly(without.statusCode, without.body, 2)).toEqual([401, 'missing_token'])
           expect.soft(without.json().detail, `${method} ${path}`).toBe(MISSING)
-          const wrong = await house.inject({
+          const wrong = await service.inject({
             method,
             url: path,
             headers: WRONG,
@@ -110,25 +110,27 @@ export function tokenCases(): void {
           expect.soft(wrong.headers['www-authenticate']).toBe('Token realm="toolroom"')
         }
       }
-      expect((await house.inject('/api/servers')).json().total).toBe(1)
+      expect((await service.inject('/api/servers')).json().total).toBe(1)
     })
 
     test('a request with the right token proceeds', async () => {
       covers('auth-3-token', 'auth-3-header-value', 'auth-4-valid-proceeds')
-      const house = await openHouse({
+      const service = await openTestService({
         env: { AUTH_TOKEN: 'a-token.of/my+own=1234567890-1234567890-1234567890' },
       })
       const headers = { 'X-Svc-TOKEN': 'a-token.of/my+own=1234567890-1234567890-1234567890' }
-      const added = await house.inject({ method: 'POST', url: '/api/servers/', headers, payload: SERVER })
+      const added = await service.inject({ method: 'POST', url: '/api/servers/', headers, payload: SERVER })
       expect([added.statusCode, added.headers.location]).toEqual([201, '/api/servers/github'])
       expect(
-        await verdictOn(house, { method: 'DELETE', url: '/api/servers/github', headers: AUTHORISED }),
+        await verdictOn(service, { method: 'DELETE', url: '/api/servers/github', headers: AUTHORISED }),
       ).toEqual([401, 'invalid_token'])
     })
 
     test('white space around the token is ignored, because HTTP does not count it as part of a value', async () => {
-      const house = await openHouse()
-      expect((await ask(house, 'DELETE', '/api/logs', { 'X-SVC-Token': ` \t${TOKEN} \t` })).status).toBe(200)
+      const service = await openTestService()
+      expect((await ask(service, 'DELETE', '/api/logs', { 'X-SVC-Token': ` \t${TOKEN} \t` })).status).toBe(
+        200,
+      )
     })
 
     test.each<[label: string, path: string, headers: Record<string, string>, code: string]>([
@@ -143,24 +145,24 @@ export function tokenCases(): void {
       ['a token in another header', '', { Authorization: `Bearer ${TOKEN}` }, 'missing_token'],
       ['a token in a cookie', '', { Cookie: `X-SVC-Token=${TOKEN}` }, 'missing_token'],
     ])('%s is not accepted', async (_, query, headers, code) => {
-      const house = await furnished()
-      const { status, body } = await ask(house, 'DELETE', `/api/servers/github${query}`, headers)
+      const service = await openWithServers()
+      const { status, body } = await ask(service, 'DELETE', `/api/servers/github${query}`, headers)
       expect(briefly(status, body, 2)).toEqual([401, code])
-      expect((await house.inject('/api/servers/github')).statusCode).toBe(200)
+      expect((await service.inject('/api/servers/github')).statusCode).toBe(200)
     })
 
     test('a token of a megabyte exceeds the limit of the headers', async () => {
-      const house = await openHouse()
-      const { status, body } = await ask(house, 'DELETE', '/api/logs', {
+      const service = await openTestService()
+      const { status, body } = await ask(service, 'DELETE', '/api/logs', {
         'X-SVC-Token': 'x'.repeat(1_000_000),
       })
       expect(briefly(status, body, 2)).toEqual([431, 'headers_too_large'])
     })
 
     test('the eleventh wrong token is answered with a delay and audited, and the right token without a delay', async () => {
-      const house = await furnished()
+      const service = await openWithServers()
       const clear = async (headers: Record<string, string>) => {
-        const { statusCode } = await house.inject({ method: 'DELETE', url: '/api/logs', headers })
+        const { statusCode } = await service.inject({ method: 'DELETE', url: '/api/logs', headers })
         return { statusCode, at: performance.now() }
       }
       const startedAt = performance.now()
@@ -171,7 +173,7 @@ export function tokenCases(): void {
       expect([late.statusCode, right.statusCode, missing.statusCode]).toEqual([401, 200, 401])
       expect(late.at - tenthAt).toBeGreaterThan(240)
       expect(Math.max(right.at, missing.at)).toBeLessThan(late.at)
-      const { items } = (await house.inject('/api/logs?source=audit')).json()
+      const { items } = (await service.inject('/api/logs?source=audit')).json()
       const guessing = items.filter(
         ({ data }: { data: { action: string } }) => data.action === 'token_guessing',
       )
@@ -179,7 +181,7 @@ export function tokenCases(): void {
     })
 
     test('an unknown id on a protected path gets 401 without the token and 404 with it', async () => {
-      const house = await openHouse()
+      const service = await openTestService()
       for (const [method, url] of [
         ['DELETE', '/api/servers/missing'],
         ['PATCH', '/api/servers/missing'],
@@ -188,19 +190,19 @@ export function tokenCases(): void {
       ] as const) {
         const payload = method === 'DELETE' ? undefined : { name: 'b' }
         const sent = { method, url, ...(payload && { payload }) }
-        expect(await verdictOn(house, sent)).toEqual([401, 'missing_token'])
-        expect(await verdictOn(house, { ...sent, headers: AUTHORISED })).toEqual([404, 'not_found'])
+        expect(await verdictOn(service, sent)).toEqual([401, 'missing_token'])
+        expect(await verdictOn(service, { ...sent, headers: AUTHORISED })).toEqual([404, 'not_found'])
       }
     })
 
     test('AUTH_TOKEN_HEADER_NAME renames the header, also in the message and in the documentation', async () => {
       covers('auth-2-header-name', 'auth-5-renamed-header')
-      const house = await openHouse({ env: { AUTH_TOKEN_HEADER_NAME: 'X-My-Token' } })
-      const without = await house.inject({ method: 'DELETE', url: '/api/logs', headers: AUTHORISED })
+      const service = await openTestService({ env: { AUTH_TOKEN_HEADER_NAME: 'X-My-Token' } })
+      const without = await service.inject({ method: 'DELETE', url: '/api/logs', headers: AUTHORISED })
       expect(without.json().detail).toBe("Missing authentication token in 'X-My-Token' header")
       const headers = { 'x-my-token': TOKEN }
-      expect((await house.inject({ method: 'DELETE', url: '/api/logs', headers })).statusCode).toBe(200)
-      const { components } = (await house.inject('/docs/json')).json()
+      expect((await service.inject({ method: 'DELETE', url: '/api/logs', headers })).statusCode).toBe(200)
+      const { components } = (await service.inject('/docs/json')).json()
       expect(components.securitySchemes.token).toMatchObject({
         type: 'apiKey',
         in: 'header',
@@ -209,16 +211,16 @@ export function tokenCases(): void {
     })
 
     test('PROTECT_READS requires the token for reads, except for health, the documentation and the pages of a login', async () => {
-      const house = await furnished({ env: { PROTECT_READS: 'true' } })
+      const service = await openWithServers({ env: { PROTECT_READS: 'true' } })
       for (const path of OPEN)
-        expect.soft((await house.inject(path)).statusCode, path).toBe(path === '/' ? 302 : openStatus(path))
+        expect.soft((await service.inject(path)).statusCode, path).toBe(path === '/' ? 302 : openStatus(path))
       for (const url of OPEN_READS) {
-        expect.soft(await verdictOn(house, { url }), url).toEqual([401, 'missing_token'])
-        expect.soft(await verdictOn(house, { method: 'HEAD', url }), url).toEqual([401, undefined])
-        const { statusCode } = await house.inject({ url, headers: AUTHORISED })
+        expect.soft(await verdictOn(service, { url }), url).toEqual([401, 'missing_token'])
+        expect.soft(await verdictOn(service, { method: 'HEAD', url }), url).toEqual([401, undefined])
+        const { statusCode } = await service.inject({ url, headers: AUTHORISED })
         expect.soft(statusCode, url).toBe(openStatus(url))
       }
-      const { paths } = (await house.inject('/docs/json')).json()
+      const { paths } = (await service.inject('/docs/json')).json()
       expect(paths['/api/servers'].get.security).toEqual([{ token: [] }])
       expect(paths['/api/health'].get.security).toEqual([])
     })
@@ -226,8 +228,8 @@ export function tokenCases(): void {
 }
 
 /** Every route, with an existing server for its parameters. */
-function routesOf(house: House): { method: 'GET'; url: string }[] {
-  return house.app.methods.list().map(({ method, url }) => {
+function routesOf(service: TestService): { method: 'GET'; url: string }[] {
+  return service.app.methods.list().map(({ method, url }) => {
     const id = url.includes('http-servers') ? 'docs' : 'github'
     const path = url
       .replace(':id', id)

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { FULL } from '../support/runs.ts'
+import { FULL } from '../support/full-or-short.ts'
 import { executablePath, openBrowser, openPage } from './support/browser.ts'
 import { follow, openDashboard } from './support/dashboard.ts'
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
-import { FULL } from '../support/runs.ts'
+import { FULL } from '../support/full-or-short.ts'
 import {
   executablePath,
   expectAccessible,

@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
+import { FULL } from '../support/full-or-short.ts'
 import { sharedByTests } from '../support/lifetime.ts'
-import { FULL } from '../support/runs.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard } from './support/dashboard.ts'
 
@@ -57,7 +57,7 @@ const SCHEMAS: Readonly<Record<string, readonly [readonly ((page: Page) => Promi
 
 /** ux.md, section 5: the checks of the Playground. */
 describe.runIf(executablePath)('Playground', () => {
-  const furnished = sharedByTests(async () => {
+  const withServers = sharedByTests(async () => {
     const dashboard = await openDashboard({ register: true })
     for (const file of ['schemas', 'asker', 'app-page']) {
       await dashboard.add(fixture(file))
@@ -67,7 +67,7 @@ describe.runIf(executablePath)('Playground', () => {
   })
 
   test('check 15: the 18 schemas are drawn and sent without an error of the console, untouched optional fields are absent, and what is shown is what the server received', async () => {
-    const dashboard = await furnished()
+    const dashboard = await withServers()
     const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/playground?server=schemas')
     for (const [tool, [steps, sent]] of Object.entries(SCHEMAS)) {
@@ -97,7 +97,7 @@ describe.runIf(executablePath)('Playground', () => {
   })
 
   test('check 16, R32: Escape cancels a call within 300 ms, which are 18 frames, the page says so, and the server received the notification', async () => {
-    const dashboard = await furnished()
+    const dashboard = await withServers()
     const { page, urls } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/playground?server=asker&tool=wait&view=json')
     await page.getByRole('textbox', { name: 'Arguments' }).fill('{"ms":20000}')
@@ -119,7 +119,7 @@ describe.runIf(executablePath)('Playground', () => {
   })
 
   test('a question of the server is answered in the page, a call is saved and replayed, and a stopped server is started for the call', async () => {
-    const dashboard = await furnished()
+    const dashboard = await withServers()
     await dashboard.start('echo')
     await dashboard.ask('POST', '/servers/echo/stop')
     const { page, complaints } = await openPage(await openBrowser())
@@ -157,7 +157,7 @@ describe.runIf(executablePath)('Playground', () => {
   })
 
   test('a page of a server (MCP Apps) is shown in a frame that reaches nothing around it, and every call it makes is visible and can be cancelled', async () => {
-    const dashboard = await furnished()
+    const dashboard = await withServers()
     const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/playground?server=app-page&tool=show')
     await page.getByText('This tool takes no arguments.').waitFor()
@@ -180,7 +180,7 @@ describe.runIf(executablePath)('Playground', () => {
   })
 
   test('checks 26 and 27: the Playground has no accessibility violation, and fits 320 px', async () => {
-    const dashboard = await furnished()
+    const dashboard = await withServers()
     const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/playground?server=schemas&tool=optionalString')
     await page.getByRole('textbox', { name: 'q', exact: true }).fill('a')

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { ownFolder } from '../support/folder.ts'
-import { FULL } from '../support/runs.ts'
+import { FULL } from '../support/full-or-short.ts'
 import { executablePath, openBrowser, openPage, setScheme } from './support/browser.ts'
 import { SHOTS } from './support/shots.ts'
 import { openWorkshop } from './support/workshop.ts'
@@ -54,11 +54,11 @@ describe.runIf(executablePath && (FULL || folder !== undefined))('the pictures o
     await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
     const shown: string[] = []
     let bytes = 0
-    let isFurnished = false
+    let hasServers = false
     for (const { name, path, show, first = false } of shots) {
-      if (!first && !isFurnished) {
-        await workshop.furnish()
-        isFurnished = true
+      if (!first && !hasServers) {
+        await workshop.addServers()
+        hasServers = true
       }
       await page.goto(`${workshop.address}${path}`)
       await show(page, workshop)

@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { duration } from '../../web/src/format/format.ts'
 import { figure } from '../support/figure.ts'
+import { FULL } from '../support/full-or-short.ts'
 import { Agent, newKey } from '../support/gateway.ts'
-import { FULL } from '../support/runs.ts'
 import {
   executablePath,
   expectAccessible,

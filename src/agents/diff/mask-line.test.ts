@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { runs } from '../../../test/support/full-or-short.ts'
 import { cpuOf } from '../../../test/support/linear.ts'
-import { runs } from '../../../test/support/runs.ts'
 import { maskLine } from './mask-line.ts'
 
 const MEGABYTE = 1024 * 1024

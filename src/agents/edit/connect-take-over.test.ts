@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { agentView, done, put, textOf } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
-import { definition, post, register } from '../../../test/support/running.ts'
+import { definition, post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import type { HistoryItem } from '../agents.schema.ts'
 
-const keys = async (house: House) =>
-  (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json().items
+const keys = async (service: TestService) =>
+  (await service.inject({ url: '/api/keys', headers: AUTHORISED })).json().items
 
 describe('connecting with take_over', () => {
   const own = (name: string) => definition(name)
@@ -22,53 +22,53 @@ describe('connecting with take_over', () => {
   }
 }`
 
-  async function furnished() {
+  async function openWithServers() {
     const home = ownFolder()
     put(home, '.cursor/mcp.json', FILE)
-    const house = await openHouse({ home })
-    await register(house, 'echo')
-    await register(house, 'slow', [], { expose: false })
-    await post(house, '/api/servers/echo/start')
+    const service = await openTestService({ home })
+    await register(service, 'echo')
+    await register(service, 'slow', [], { expose: false })
+    await post(service, '/api/servers/echo/start')
     const names = () => Object.keys(JSON.parse(textOf(home, '.cursor/mcp.json')).mcpServers)
-    return { home, house, names, text: () => textOf(home, '.cursor/mcp.json') }
+    return { home, service, names, text: () => textOf(home, '.cursor/mcp.json') }
   }
 
   test('without it the report names the tools that the agent gets twice; with it these entries are parked until the agent is disconnected', async () => {
-    const { house, names, text } = await furnished()
-    const doubled = await done(house, 'POST', '/cursor/connect')
+    const { service, names, text } = await openWithServers()
+    const doubled = await done(service, 'POST', '/cursor/connect')
     expect(doubled.doubled).toMatchObject([{ name: 'mine', server_id: 'echo' }])
     expect(doubled.doubled[0]?.tools).toContain('echo')
     expect(doubled.warnings).toEqual([expect.stringMatching(/^Cursor gets \d+ tools of 'mine' twice/)])
     const after = text()
 
-    const dry = await done(house, 'POST', '/cursor/connect', { take_over: true, dry_run: true })
+    const dry = await done(service, 'POST', '/cursor/connect', { take_over: true, dry_run: true })
     expect(dry).toMatchObject({ parked: ['mine'], doubled: [], warnings: [], backup_id: null })
     expect(dry.diff).not.toContain('canary-take-over')
     expect(text()).toBe(after)
 
-    const report = await done(house, 'POST', '/cursor/connect', { take_over: true })
+    const report = await done(service, 'POST', '/cursor/connect', { take_over: true })
     expect(report).toMatchObject({ parked: ['mine'], updated: ['toolroom'], doubled: [], warnings: [] })
     expect(names()).toEqual(['theirs', 'hidden', 'toolroom'])
-    const shown = (await agentView(house, 'cursor')).servers.find(({ name }) => name === 'mine')
+    const shown = (await agentView(service, 'cursor')).servers.find(({ name }) => name === 'mine')
     expect(shown).toMatchObject({
       parked: true,
       managed: false,
       linked_server_id: 'echo',
       env: { KEY: '***' },
     })
-    const [change] = (await done<{ items: HistoryItem[] }>(house, 'GET', '/cursor/history')).items
+    const [change] = (await done<{ items: HistoryItem[] }>(service, 'GET', '/cursor/history')).items
     expect(change?.names).toEqual(['toolroom', 'mine'])
 
-    expect(await done(house, 'POST', '/cursor/disconnect', { dry_run: true })).toMatchObject({
+    expect(await done(service, 'POST', '/cursor/disconnect', { dry_run: true })).toMatchObject({
       restored: ['mine'],
     })
     expect(names()).toEqual(['theirs', 'hidden', 'toolroom'])
-    expect(await done(house, 'POST', '/cursor/disconnect')).toMatchObject({
+    expect(await done(service, 'POST', '/cursor/disconnect')).toMatchObject({
       restored: ['mine'],
       removed: ['toolroom'],
     })
-    expect([text(), await keys(house)]).toEqual([FILE, []])
-    expect((await agentView(house, 'cursor')).servers.map(({ parked }) => parked)).toEqual([
+    expect([text(), await keys(service)]).toEqual([FILE, []])
+    expect((await agentView(service, 'cursor')).servers.map(({ parked }) => parked)).toEqual([
       false,
       false,
       false,
@@ -76,16 +76,16 @@ describe('connecting with take_over', () => {
   })
 
   test('undo takes back both directions, and parked entries survive a restart', async () => {
-    const { home, house, text } = await furnished()
-    await done(house, 'POST', '/cursor/connect', { take_over: true })
-    await done(house, 'POST', '/cursor/undo', {})
+    const { home, service, text } = await openWithServers()
+    await done(service, 'POST', '/cursor/connect', { take_over: true })
+    await done(service, 'POST', '/cursor/undo', {})
     expect(text()).toBe(FILE)
-    await done(house, 'POST', '/cursor/disconnect')
+    await done(service, 'POST', '/cursor/disconnect')
     expect(text()).toBe(FILE)
-    await done(house, 'POST', '/cursor/connect', { take_over: true })
-    await house.close()
+    await done(service, 'POST', '/cursor/connect', { take_over: true })
+    await service.close()
 
-    const again = await openHouse({ home })
+    const again = await openTestService({ home })
     expect(await done(again, 'POST', '/cursor/disconnect')).toMatchObject({ restored: ['mine'] })
     expect(text()).toBe(FILE)
     const report = await done(again, 'POST', '/cursor/undo', {})
@@ -99,20 +99,20 @@ describe('connecting with take_over', () => {
   })
 
   test('an entry that Toolroom wrote is managed again after it came back', async () => {
-    const { house, names, text } = await furnished()
-    await done(house, 'PUT', '/cursor/servers', { server_ids: ['echo'] })
+    const { service, names, text } = await openWithServers()
+    await done(service, 'PUT', '/cursor/servers', { server_ids: ['echo'] })
     const before = text()
-    expect(await done(house, 'POST', '/cursor/connect', { take_over: true })).toMatchObject({
+    expect(await done(service, 'POST', '/cursor/connect', { take_over: true })).toMatchObject({
       parked: ['mine', 'echo'],
     })
-    await done(house, 'POST', '/cursor/disconnect')
+    await done(service, 'POST', '/cursor/disconnect')
     expect(text()).toBe(before)
-    await done(house, 'DELETE', '/cursor/servers')
+    await done(service, 'DELETE', '/cursor/servers')
     expect([text(), names()]).toEqual([FILE, ['mine', 'theirs', 'hidden']])
   })
 
   test("Claude Code's servers of single projects are in the same file, and are parked with it", async () => {
-    const { home, house } = await furnished()
+    const { home, service } = await openWithServers()
     const CLAUDE = `{
   "projects": {
     "/home/me/shop": {
@@ -126,21 +126,21 @@ describe('connecting with take_over', () => {
   }
 }`
     put(home, '.claude.json', CLAUDE)
-    const report = await done(house, 'POST', '/claude-code/connect', { take_over: true })
+    const report = await done(service, 'POST', '/claude-code/connect', { take_over: true })
     expect(report.parked).toEqual(['mine', 'shop'])
     const { projects, mcpServers } = JSON.parse(textOf(home, '.claude.json'))
     expect([projects['/home/me/shop'].mcpServers, Object.keys(mcpServers)]).toEqual([{}, ['toolroom']])
-    await done(house, 'POST', '/claude-code/disconnect')
+    await done(service, 'POST', '/claude-code/disconnect')
     expect(textOf(home, '.claude.json')).toBe(CLAUDE)
   })
 
   test('an entry that the agent has disabled stays in the file', async () => {
-    const { home, house } = await furnished()
+    const { home, service } = await openWithServers()
     const { command, args } = own('echo')
     const CODEX = `[mcp_servers.off]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\nenabled = false\n`
     put(home, '.codex/config.toml', CODEX)
-    expect(await done(house, 'POST', '/codex/connect', { take_over: true })).toMatchObject({ parked: [] })
-    await done(house, 'POST', '/codex/disconnect')
+    expect(await done(service, 'POST', '/codex/connect', { take_over: true })).toMatchObject({ parked: [] })
+    await done(service, 'POST', '/codex/disconnect')
     expect(textOf(home, '.codex/config.toml')).toBe(CODEX)
   })
 })

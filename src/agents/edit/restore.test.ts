@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { done, put, textOf } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
-import { definition, post, register } from '../../../test/support/running.ts'
+import { definition, post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import type { BackupItem, RestoreReport } from './restore.schema.ts'
 
 const CURSOR = '.cursor/mcp.json'
 const CODEX = '.codex/config.toml'
 
-async function furnished() {
+async function openWithServers() {
   const home = ownFolder()
   const { command, args } = definition('echo')
   const texts = {
@@ -16,27 +16,30 @@ async function furnished() {
     [CODEX]: `# mine\n[mcp_servers.mine]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)} # of mine\n`,
   }
   for (const [path, text] of Object.entries(texts)) put(home, path, text)
-  const house = await openHouse({ home })
-  await register(house, 'echo')
-  return { home, house, texts }
+  const service = await openTestService({ home })
+  await register(service, 'echo')
+  return { home, service, texts }
 }
 
-async function restore(house: House, payload?: object): Promise<RestoreReport> {
-  const reply = await post(house, '/api/backups/restore', payload)
+async function restore(service: TestService, payload?: object): Promise<RestoreReport> {
+  const reply = await post(service, '/api/backups/restore', payload)
   expect(reply.statusCode, reply.body).toBe(200)
   return reply.json()
 }
 
-const backups = async (house: House) =>
-  (await house.inject({ url: '/api/backups', headers: AUTHORISED })).json<{ items: BackupItem[] }>().items
+const backups = async (service: TestService) =>
+  (await service.inject({ url: '/api/backups', headers: AUTHORISED })).json<{ items: BackupItem[] }>().items
 
 test('restoring takes everything of Toolroom out of all files, and each has every byte from before', async () => {
-  const { home, house, texts } = await furnished()
-  await done(house, 'PUT', '/cursor/servers', { servers: { b: { command: 'changed' }, c: { command: 'c' } } })
-  for (const agent of ['cursor', 'codex']) await done(house, 'POST', `/${agent}/connect`, { take_over: true })
+  const { home, service, texts } = await openWithServers()
+  await done(service, 'PUT', '/cursor/servers', {
+    servers: { b: { command: 'changed' }, c: { command: 'c' } },
+  })
+  for (const agent of ['cursor', 'codex'])
+    await done(service, 'POST', `/${agent}/connect`, { take_over: true })
   const changed = [textOf(home, CURSOR), textOf(home, CODEX)]
 
-  const dry = await restore(house, { dry_run: true })
+  const dry = await restore(service, { dry_run: true })
   expect(dry.items).toMatchObject([
     {
       agent_type: 'cursor',
@@ -50,22 +53,26 @@ test('restoring takes everything of Toolroom out of all files, and each has ever
   ])
   expect([textOf(home, CURSOR), textOf(home, CODEX)]).toEqual(changed)
 
-  expect(await restore(house, { agent_type: 'codex' })).toMatchObject({ total: 1, items: [{ exact: true }] })
+  expect(await restore(service, { agent_type: 'codex' })).toMatchObject({
+    total: 1,
+    items: [{ exact: true }],
+  })
   expect([textOf(home, CURSOR), textOf(home, CODEX)]).toEqual([changed[0], texts[CODEX]])
-  expect(await restore(house)).toMatchObject({ total: 1, items: [{ agent_type: 'cursor', exact: true }] })
+  expect(await restore(service)).toMatchObject({ total: 1, items: [{ agent_type: 'cursor', exact: true }] })
   expect(textOf(home, CURSOR)).toBe(texts[CURSOR])
-  const keys = (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json()
-  expect([keys.items, await restore(house)]).toEqual([[], { dry_run: false, items: [], total: 0 }])
+  const keys = (await service.inject({ url: '/api/keys', headers: AUTHORISED })).json()
+  expect([keys.items, await restore(service)]).toEqual([[], { dry_run: false, items: [], total: 0 }])
 })
 
 test('after another program wrote to a file, only our entries change, and an unreadable file is reported and left alone', async () => {
-  const { home, house } = await furnished()
-  await done(house, 'PUT', '/cursor/servers', { servers: { b: { command: 'changed' } } })
-  for (const agent of ['cursor', 'codex']) await done(house, 'POST', `/${agent}/connect`, { take_over: true })
+  const { home, service } = await openWithServers()
+  await done(service, 'PUT', '/cursor/servers', { servers: { b: { command: 'changed' } } })
+  for (const agent of ['cursor', 'codex'])
+    await done(service, 'POST', `/${agent}/connect`, { take_over: true })
   const now = JSON.parse(textOf(home, CURSOR))
   put(home, CURSOR, JSON.stringify({ mcpServers: { ...now.mcpServers, theirs: { command: 'x' } }, more: 1 }))
   put(home, CODEX, 'not toml')
-  const { items } = await restore(house)
+  const { items } = await restore(service)
   expect(items).toMatchObject([
     {
       agent_type: 'cursor',
@@ -87,14 +94,14 @@ test('after another program wrote to a file, only our entries change, and an unr
 })
 
 test('backups need the token, and the original of a file is listed after any number of changes', async () => {
-  const { home, house, texts } = await furnished()
+  const { home, service, texts } = await openWithServers()
   for (let n = 0; n < 23; n += 1)
-    await done(house, 'PUT', '/cursor/servers', { servers: { c: { command: `c${n}` } } })
-  expect((await house.inject('/api/backups')).statusCode).toBe(401)
-  const all = await backups(house)
+    await done(service, 'PUT', '/cursor/servers', { servers: { c: { command: `c${n}` } } })
+  expect((await service.inject('/api/backups')).statusCode).toBe(401)
+  const all = await backups(service)
   expect(all).toHaveLength(21)
   expect(all.filter(({ original }) => original)).toEqual([all.at(-1)])
   expect(all.at(-1)).toMatchObject({ agent_type: 'cursor', action: 'set', bytes: texts[CURSOR].length })
-  expect(await restore(house)).toMatchObject({ items: [{ exact: true, removed: ['c'] }] })
+  expect(await restore(service)).toMatchObject({ items: [{ exact: true, removed: ['c'] }] })
   expect(textOf(home, CURSOR)).toBe(texts[CURSOR])
 })

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
+import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { readForeign, readForeignHead, UnsafeFile } from '../../kernel/files/foreign-file.ts'
 import { readConfig } from './config-file.ts'
@@ -59,8 +59,8 @@ onUnix(
       expect(() => readForeignHead(join(home, path), 100)).toThrow(UnsafeFile)
       expect(() => readConfig({ path: join(home, path), root: home })).toThrow('is not a regular file')
     }
-    const house = await openHouse({ home })
-    const reply = await house.inject({ url: '/api/agents/claude-code', headers: AUTHORISED })
+    const service = await openTestService({ home })
+    const reply = await service.inject({ url: '/api/agents/claude-code', headers: AUTHORISED })
     expect(reply.json().scopes[0].problem).toContain('is not a regular file')
   },
 )

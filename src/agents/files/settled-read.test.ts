@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { agents, agentView, GOOSE, put } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { openHouse } from '../../../test/support/house.ts'
+import { openTestService } from '../../../test/support/test-service.ts'
 
 const CLAUDE = '{\n  "numStartups": 7,\n  "mcpServers": {\n    "theirs": { "command": "x" }\n  }\n}\n'
 const CODEX = '# mine\nmodel = "x"\n\n[mcp_servers.theirs]\ncommand = "x"\n\n[tui]\ntheme = "dark"\n'
@@ -12,10 +12,10 @@ const servers = { ours: { command: 'ours' } }
 async function houseWith(path: string, text: string, type: string) {
   const home = ownFolder()
   const file = put(home, path, text)
-  const house = await openHouse({ home })
+  const service = await openTestService({ home })
   // The service reads the files of agents a moment after its start.
-  const change = () => agents<{ code: string }>(house, 'PUT', `/${type}/servers`, { servers })
-  return { house, file, change, text: () => readFileSync(file, 'utf8') }
+  const change = () => agents<{ code: string }>(service, 'PUT', `/${type}/servers`, { servers })
+  return { service, file, change, text: () => readFileSync(file, 'utf8') }
 }
 
 /** As another program does it: it truncates the file and writes it a moment later. */
@@ -45,8 +45,8 @@ describe('a file that another program is writing (R6)', () => {
   ])(
     '%s of %s keeps its content when it is read in the middle of being rewritten',
     async (path, type, text, torn) => {
-      const { house, file, change, text: now } = await houseWith(path, text, type)
-      await expect.poll(async () => (await agentView(house, type)).revision).not.toBe(null)
+      const { service, file, change, text: now } = await houseWith(path, text, type)
+      await expect.poll(async () => (await agentView(service, type)).revision).not.toBe(null)
       await sleep(700) // until the files are watched
       const [reply] = await Promise.all([change(), rewriteSlowly(file, torn as string, text)])
       expect(reply.status, JSON.stringify(reply.body)).toBe(200)
@@ -65,11 +65,11 @@ describe('a file that another program is writing (R6)', () => {
   })
 
   test('a managed file is known to have content after a restart, before it was read', async () => {
-    const { house, file, change, text } = await houseWith('.claude.json', CLAUDE, 'claude-code')
+    const { service, file, change, text } = await houseWith('.claude.json', CLAUDE, 'claude-code')
     expect((await change()).status).toBe(200)
-    await house.close()
+    await service.close()
     writeFileSync(file, '')
-    const again = await openHouse({ home: house.home })
+    const again = await openTestService({ home: service.home })
     recent(file)
     expect(await agents(again, 'PUT', '/claude-code/servers', { servers })).toMatchObject({
       status: 409,
@@ -79,11 +79,11 @@ describe('a file that another program is writing (R6)', () => {
   })
 
   test('a file that stays empty though it had content is refused, unless it was emptied 10 s ago', async () => {
-    const { house, file, change, text } = await houseWith('.claude.json', CLAUDE, 'claude-code')
+    const { service, file, change, text } = await houseWith('.claude.json', CLAUDE, 'claude-code')
     expect((await change()).status).toBe(200)
     writeFileSync(file, '')
     const dry = { servers, dry_run: true }
-    for (const request of [() => agents(house, 'PUT', '/claude-code/servers', dry), change]) {
+    for (const request of [() => agents(service, 'PUT', '/claude-code/servers', dry), change]) {
       recent(file)
       const before = statSync(file)
       expect(await request()).toMatchObject({ status: 409, body: { code: 'config_changed' } })

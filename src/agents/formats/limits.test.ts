@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { GOOSE, put } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
+import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
 import { CannotEdit, type Format } from './format.ts'
 import { jsonFormat } from './json/json-format.ts'
 import { tomlFormat } from './toml/toml-format.ts'
@@ -96,12 +96,12 @@ test.each([
   async (agent, path, text, sentence) => {
     const home = ownFolder()
     put(home, path, text)
-    const house = await openHouse({ home })
-    const read = await house.inject({ url: `/api/agents/${agent}` })
+    const service = await openTestService({ home })
+    const read = await service.inject({ url: `/api/agents/${agent}` })
     expect(read.statusCode).toBe(200)
     expect(read.json().scopes[0].problem).toContain(sentence)
     const before = process.cpuUsage()
-    const written = await house.inject({
+    const written = await service.inject({
       method: 'PUT',
       url: `/api/agents/${agent}/servers`,
       headers: AUTHORISED,
@@ -119,8 +119,8 @@ test('an agent with a thousand servers is read in a few passes over its file, no
   const listed = servers(990, (index) => `"s${index}": {"command": "npx", "args": ["-y", "p${index}"]},\n`)
   const text = `{"history": ["${'x'.repeat(200_000)}"],\n"mcpServers": {\n${listed}"last": {"command": "x"}\n}}`
   put(home, '.claude.json', text)
-  const house = await openHouse({ home })
-  const read = async () => (await house.inject({ url: '/api/agents/claude-code' })).json().servers
+  const service = await openTestService({ home })
+  const read = async () => (await service.inject({ url: '/api/agents/claude-code' })).json().servers
   expect((await read()).map(({ line }: { line: number }) => line)).toEqual(
     Array.from({ length: 991 }, (_, index) => index + 3),
   )

@@ -76,7 +76,7 @@ export class AccessToken {
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /**
- * Counts wrong tokens and gateway keys per address, at every door together. Slows down guessing without locking out an
+ * Counts wrong tokens and gateway keys per address, over every protocol together. Slows down guessing without locking out an
  * address: a right one is never delayed.
  */
 export class Guesses {

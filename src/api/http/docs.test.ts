@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { covers } from '../../../test/support/covers.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { openHouse } from '../../../test/support/house.ts'
+import { openTestService } from '../../../test/support/test-service.ts'
 import { CATALOGUE, type ErrorCode } from '../../kernel/errors.ts'
 import { ERROR_TEXTS } from './error-texts.ts'
 
@@ -14,15 +14,15 @@ describe('error pages', () => {
   })
 
   test('the service has a page for the type of every problem', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     for (const code of Object.keys(CATALOGUE)) {
-      const page = await house.inject(`/docs/errors/${code}`)
+      const page = await service.inject(`/docs/errors/${code}`)
       expect(page.statusCode, code).toBe(200)
       expect(page.headers['content-type']).toContain('text/html')
       expect(page.body).toContain(`<code>${code}</code>`)
     }
-    expect((await house.inject('/docs/errors/nope')).statusCode).toBe(404)
-    expect((await house.inject('/docs/errors/')).body).toContain('/docs/errors/disk_full')
+    expect((await service.inject('/docs/errors/nope')).statusCode).toBe(404)
+    expect((await service.inject('/docs/errors/')).body).toContain('/docs/errors/disk_full')
   })
 })
 
@@ -32,7 +32,7 @@ test('the guide is served from the build, with no script, and only its own pages
   writeFileSync(join(docsFolder, 'secret.html'), 'secret')
   writeFileSync(join(docsFolder, 'guide/index.html'), '<h1 id="guide">Guide</h1>')
   writeFileSync(join(docsFolder, 'guide/at-login.html'), '<h1 id="run">Run <code>it</code></h1>')
-  const { inject } = await openHouse({ docsFolder, env: { PROTECT_READS: 'true' } })
+  const { inject } = await openTestService({ docsFolder, env: { PROTECT_READS: 'true' } })
   const page = await inject('/docs/guide/at-login')
   expect(page.statusCode).toBe(200)
   expect(page.body).toContain('<title>Run it · Toolroom</title>')
@@ -60,12 +60,12 @@ function errorsMarkdown(): string {
 }
 
 test('the root path redirects to the documentation', async () => {
-  const house = await openHouse()
-  expect(await house.inject('/')).toMatchObject({ statusCode: 302, headers: { location: '/docs' } })
+  const service = await openTestService()
+  expect(await service.inject('/')).toMatchObject({ statusCode: 302, headers: { location: '/docs' } })
 })
 
 test('only the files that the documentation needs are served', async () => {
-  const house = await openHouse()
+  const service = await openTestService()
   for (const file of [
     'package.json',
     'index.html',
@@ -73,6 +73,6 @@ test('only the files that the documentation needs are served', async () => {
     '..%2f..%2fpackage.json',
     'swagger-ui.js',
   ]) {
-    expect((await house.inject(`/docs/assets/${file}`)).statusCode, file).toBe(404)
+    expect((await service.inject(`/docs/assets/${file}`)).statusCode, file).toBe(404)
   }
 })

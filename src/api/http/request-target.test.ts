@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ask, briefly } from '../../../test/support/answers.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
+import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
 
 const UPGRADE = {
   Connection: 'Upgrade',
@@ -12,7 +12,7 @@ const UPGRADE = {
 const H2C = { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABkAAQAAP__' }
 
 test('a request target with # is 400 on every door, before the token or the path decides (safety rule S1)', async () => {
-  const house = await openHouse()
+  const service = await openTestService()
   const paths = [
     '/api/agents',
     '/api/servers/x',
@@ -31,20 +31,20 @@ test('a request target with # is 400 on every door, before the token or the path
     ]) {
       for (const method of ['GET', 'POST', 'HEAD', 'OPTIONS']) {
         for (const headers of [{}, AUTHORISED, { Authorization: 'Bearer x' }]) {
-          const { status } = await ask(house, method, target, headers)
+          const { status } = await ask(service, method, target, headers)
           expect.soft([method, target, status]).toEqual([method, target, 400])
         }
       }
     }
     for (const headers of [UPGRADE, H2C]) {
-      const { status, body } = await ask(house, 'GET', `${path}#x`, headers)
+      const { status, body } = await ask(service, 'GET', `${path}#x`, headers)
       expect.soft(briefly(status, body, 2), path).toEqual([400, 'bad_request'])
     }
   }
 })
 
 test('a project is read only with the token, however the request spells its query (safety rule S2)', async () => {
-  const house = await openHouse()
+  const service = await openTestService()
   const project = encodeURIComponent(ownFolder())
   const spellings = [
     `?project_path=${project}`,
@@ -61,7 +61,7 @@ test('a project is read only with the token, however the request spells its quer
   ]
   for (const query of spellings) {
     for (const path of ['/api/agents/claude-code', '/api/agents/claude-code/http-servers']) {
-      const { status } = await ask(house, 'GET', path + query)
+      const { status } = await ask(service, 'GET', path + query)
       expect.soft([path + query, [400, 401, 404, 422].includes(status)]).toEqual([path + query, true])
     }
   }

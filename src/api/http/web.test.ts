@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { openHouse } from '../../../test/support/house.ts'
+import { openTestService } from '../../../test/support/test-service.ts'
 import { PAGES } from './web.ts'
 
 const INDEX =
@@ -19,7 +19,7 @@ function builtDashboard(): string {
 
 test('every page of the dashboard is the same document, with a policy that allows only its own files and a new nonce (api.md 12)', async () => {
   const env = { AUTH_TOKEN_HEADER_NAME: 'X-Own&Token' }
-  const { inject } = await openHouse({ webFolder: builtDashboard(), env })
+  const { inject } = await openTestService({ webFolder: builtDashboard(), env })
   const nonces = new Set<string>()
   for (const path of PAGES.map((page) => `${page.replace(/:\w+/, 'any')}?tab=tools&q=a`)) {
     const { statusCode, headers, body } = await inject(path)
@@ -38,7 +38,7 @@ test('every page of the dashboard is the same document, with a policy that allow
 })
 
 test('assets have hashed names, so browsers keep them for good; no other file of the folder can be read', async () => {
-  const { inject } = await openHouse({ webFolder: builtDashboard() })
+  const { inject } = await openTestService({ webFolder: builtDashboard() })
   const { headers, body } = await inject('/assets/index-1a2b3c.js')
   expect(body).toBe('run()')
   expect(headers).toMatchObject({
@@ -54,7 +54,7 @@ test('assets have hashed names, so browsers keep them for good; no other file of
 })
 
 test('a path that is no page stays unknown, and the pages are public although reads are protected', async () => {
-  const { inject } = await openHouse({ webFolder: builtDashboard(), env: { PROTECT_READS: 'true' } })
+  const { inject } = await openTestService({ webFolder: builtDashboard(), env: { PROTECT_READS: 'true' } })
   const statusOf = async (path: string) => (await inject(path)).statusCode
   for (const path of ['/api/nowhere', '/nowhere', '/servers/a/b', '/assets', '/mcp/x/y'])
     expect(await statusOf(path), path).toBe(404)

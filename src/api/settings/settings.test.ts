@@ -3,24 +3,26 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { verdictOn } from '../../../test/support/answers.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { AUTHORISED, type House, openHouse, TOKEN } from '../../../test/support/house.ts'
 import { launchReady } from '../../../test/support/program.ts'
+import { AUTHORISED, openTestService, type TestService, TOKEN } from '../../../test/support/test-service.ts'
 import { openSqlite } from '../../store/sqlite/sqlite.ts'
 import type { SettingView } from './settings.schema.ts'
 
-const list = async (house: House, headers: Record<string, string> = AUTHORISED) => {
-  const { items } = (await house.inject({ url: '/api/settings', headers })).json() as { items: SettingView[] }
+const list = async (service: TestService, headers: Record<string, string> = AUTHORISED) => {
+  const { items } = (await service.inject({ url: '/api/settings', headers })).json() as {
+    items: SettingView[]
+  }
   return new Map(items.map((item) => [item.key, item]))
 }
-const patch = (house: House, payload: object, headers: Record<string, string> = AUTHORISED) =>
-  house.inject({ method: 'PATCH', url: '/api/settings', headers, payload })
-const fileIn = (house: House) => JSON.parse(readFileSync(join(house.data, 'config.json'), 'utf8'))
+const patch = (service: TestService, payload: object, headers: Record<string, string> = AUTHORISED) =>
+  service.inject({ method: 'PATCH', url: '/api/settings', headers, payload })
+const fileIn = (service: TestService) => JSON.parse(readFileSync(join(service.data, 'config.json'), 'utf8'))
 
 describe('GET /api/settings (API section 11)', () => {
   test('lists every setting with its variable, value, default and source, and masks secrets', async () => {
-    const house = await openHouse({ env: { LOG_MAX_MB: '64' } })
-    expect(await verdictOn(house, { url: '/api/settings' })).toEqual([401, 'missing_token'])
-    const settings = await list(house)
+    const service = await openTestService({ env: { LOG_MAX_MB: '64' } })
+    expect(await verdictOn(service, { url: '/api/settings' })).toEqual([401, 'missing_token'])
+    const settings = await list(service)
     expect(settings.get('log_max_mb')).toEqual({
       key: 'log_max_mb',
       env: 'LOG_MAX_MB',
@@ -37,25 +39,25 @@ describe('GET /api/settings (API section 11)', () => {
       source: 'default',
       secret: true,
     })
-    expect(settings.get('toolroom_home')).toMatchObject({ value: house.data })
+    expect(settings.get('toolroom_home')).toMatchObject({ value: service.data })
   })
 })
 
 describe('PATCH /api/settings (API section 11)', () => {
   test('writes config.json for the owner only; what can change takes effect at once, and the rest after a restart', async () => {
     const home = ownFolder()
-    const house = await openHouse({ home })
+    const service = await openTestService({ home })
     const debugLines = async () => {
-      await house.inject('/api/health')
-      const { items } = (await house.inject('/api/logs?level=debug&source=service')).json()
+      await service.inject('/api/health')
+      const { items } = (await service.inject('/api/logs?level=debug&source=service')).json()
       return items.filter(({ level }: { level: string }) => level === 'debug').length
     }
     expect(await debugLines()).toBe(0)
-    const reply = await patch(house, { log_level: 'debug', metrics_retention_days: 7 })
+    const reply = await patch(service, { log_level: 'debug', metrics_retention_days: 7 })
     expect(reply.statusCode).toBe(200)
-    expect(fileIn(house)).toEqual({ log_level: 'debug', metrics_retention_days: 7 })
-    expect(statSync(join(house.data, 'config.json')).mode & 0o777).toBe(0o600)
-    const changed = await list(house)
+    expect(fileIn(service)).toEqual({ log_level: 'debug', metrics_retention_days: 7 })
+    expect(statSync(join(service.data, 'config.json')).mode & 0o777).toBe(0o600)
+    const changed = await list(service)
     expect(changed.get('log_level')).toMatchObject({
       value: 'debug',
       source: 'config_file',
@@ -63,11 +65,11 @@ describe('PATCH /api/settings (API section 11)', () => {
     })
     expect(changed.get('metrics_retention_days')).toMatchObject({ value: 7, restart_needed: true })
     expect(await debugLines()).toBeGreaterThan(0)
-    const audited = (await house.inject('/api/logs?source=audit')).json().items
+    const audited = (await service.inject('/api/logs?source=audit')).json().items
     expect(audited[0]).toMatchObject({ message: 'settings changed: config.json' })
-    await house.close()
+    await service.close()
 
-    const again = await openHouse({ home })
+    const again = await openTestService({ home })
     expect((await list(again)).get('metrics_retention_days')).toMatchObject({
       value: 7,
       restart_needed: false,
@@ -78,9 +80,9 @@ describe('PATCH /api/settings (API section 11)', () => {
   })
 
   test('an invalid value, an unknown key and a setting that cannot be changed here are 422, one set elsewhere is 409, and nothing is written', async () => {
-    const house = await openHouse({ env: { LOG_MAX_MB: '64' } })
+    const service = await openTestService({ env: { LOG_MAX_MB: '64' } })
     const refused = async (payload: object) => {
-      const reply = await patch(house, { log_level: 'debug', ...payload })
+      const reply = await patch(service, { log_level: 'debug', ...payload })
       const { code, errors, detail } = reply.json()
       return [reply.statusCode, code, errors?.[0]?.path ?? detail]
     }
@@ -97,34 +99,34 @@ describe('PATCH /api/settings (API section 11)', () => {
     const elsewhere =
       'log_max_mb is set by the environment variable LOG_MAX_MB, which takes precedence over config.json'
     expect(await refused({ log_max_mb: 32 })).toEqual([409, 'set_elsewhere', elsewhere])
-    expect(existsSync(join(house.data, 'config.json'))).toBe(false)
-    expect((await list(house)).get('log_level')).toMatchObject({ value: 'info' })
+    expect(existsSync(join(service.data, 'config.json'))).toBe(false)
+    expect((await list(service)).get('log_level')).toMatchObject({ value: 'info' })
   })
 
   test('a host on the network is refused without a strong token, because the next start would fail', async () => {
     const env = { AUTH_TOKEN: '' }
-    const house = await openHouse({ env })
-    const headers = { 'x-svc-token': readFileSync(join(house.data, 'token'), 'utf8').trim() }
-    expect((await patch(house, { host: '0.0.0.0' }, headers)).json()).toMatchObject({
+    const service = await openTestService({ env })
+    const headers = { 'x-svc-token': readFileSync(join(service.data, 'token'), 'utf8').trim() }
+    expect((await patch(service, { host: '0.0.0.0' }, headers)).json()).toMatchObject({
       code: 'invalid_input',
       errors: [{ path: '/host', message: expect.stringContaining('requires an AUTH_TOKEN') }],
     })
-    expect((await patch(house, { host: '::1' }, headers)).statusCode).toBe(200)
+    expect((await patch(service, { host: '::1' }, headers)).statusCode).toBe(200)
   })
 
   test('a config.json that is broken by hand is reported and left alone, and the spelling of its keys is kept', async () => {
-    const house = await openHouse()
-    const file = join(house.data, 'config.json')
+    const service = await openTestService()
+    const file = join(service.data, 'config.json')
     writeFileSync(file, '{"LOG_LEVEL": "warn", ')
-    expect((await patch(house, { log_max_mb: 32 })).json()).toMatchObject({
+    expect((await patch(service, { log_max_mb: 32 })).json()).toMatchObject({
       status: 409,
       code: 'config_unparsable',
     })
     expect(readFileSync(file, 'utf8')).toBe('{"LOG_LEVEL": "warn", ')
     writeFileSync(file, '{"LOG_LEVEL": "warn"}')
-    expect((await list(house)).get('log_level')).toMatchObject({ value: 'warn', restart_needed: true })
-    expect((await patch(house, { log_level: 'error', log_max_mb: 32 })).statusCode).toBe(200)
-    expect(fileIn(house)).toEqual({ LOG_LEVEL: 'error', log_max_mb: 32 })
+    expect((await list(service)).get('log_level')).toMatchObject({ value: 'warn', restart_needed: true })
+    expect((await patch(service, { log_level: 'error', log_max_mb: 32 })).statusCode).toBe(200)
+    expect(fileIn(service)).toEqual({ LOG_LEVEL: 'error', log_max_mb: 32 })
   })
 })
 
@@ -132,52 +134,52 @@ describe('POST /api/token/rotate (API section 11)', () => {
   test('replaces the generated token at once and for the next start, and login codes of the old one are void', async () => {
     const home = ownFolder()
     const env = { AUTH_TOKEN: '' }
-    const house = await openHouse({ home, env })
-    const file = join(house.data, 'token')
+    const service = await openTestService({ home, env })
+    const file = join(service.data, 'token')
     const old = { 'x-svc-token': readFileSync(file, 'utf8').trim() }
-    const { code } = (await house.inject({ method: 'POST', url: '/api/login-codes', headers: old })).json()
+    const { code } = (await service.inject({ method: 'POST', url: '/api/login-codes', headers: old })).json()
     const rotate = { method: 'POST', url: '/api/token/rotate' } as const
-    expect(await verdictOn(house, rotate)).toEqual([401, 'missing_token'])
-    const { token } = (await house.inject({ ...rotate, headers: old })).json()
+    expect(await verdictOn(service, rotate)).toEqual([401, 'missing_token'])
+    const { token } = (await service.inject({ ...rotate, headers: old })).json()
     expect(token).toMatch(/^[0-9a-f]{64}$/)
     expect(readFileSync(file, 'utf8').trim()).toBe(token)
-    expect(await verdictOn(house, { url: '/api/keys', headers: old })).toEqual([401, 'invalid_token'])
-    expect(await verdictOn(house, { url: '/api/keys', headers: { 'x-svc-token': token } })).toEqual([
+    expect(await verdictOn(service, { url: '/api/keys', headers: old })).toEqual([401, 'invalid_token'])
+    expect(await verdictOn(service, { url: '/api/keys', headers: { 'x-svc-token': token } })).toEqual([
       200,
       undefined,
     ])
-    expect(await verdictOn(house, { method: 'POST', url: '/api/login', payload: { code } })).toEqual([
+    expect(await verdictOn(service, { method: 'POST', url: '/api/login', payload: { code } })).toEqual([
       401,
       'code_spent',
     ])
-    expect((await house.inject('/api/logs?source=audit')).body).not.toContain(token)
-    await house.close()
-    const again = await openHouse({ home, env })
+    expect((await service.inject('/api/logs?source=audit')).body).not.toContain(token)
+    await service.close()
+    const again = await openTestService({ home, env })
     expect((await again.inject({ url: '/api/keys', headers: { 'x-svc-token': token } })).statusCode).toBe(200)
   })
 
   test('changes nothing if the audit trail cannot be written, so an error never hides a token that is valid', async () => {
-    const house = await openHouse({ home: ownFolder(), env: { AUTH_TOKEN: '' } })
-    const token = readFileSync(join(house.data, 'token'), 'utf8')
+    const service = await openTestService({ home: ownFolder(), env: { AUTH_TOKEN: '' } })
+    const token = readFileSync(join(service.data, 'token'), 'utf8')
     const headers = { 'x-svc-token': token.trim() }
-    const other = openSqlite(join(house.data, 'toolroom.db'))
+    const other = openSqlite(join(service.data, 'toolroom.db'))
     other.exec("CREATE TRIGGER refuse BEFORE INSERT ON audit BEGIN SELECT RAISE(FAIL, 'refused'); END")
     other.close()
     const rotate = { method: 'POST', url: '/api/token/rotate', headers } as const
-    expect((await house.inject(rotate)).statusCode).toBe(500)
-    expect((await patch(house, { log_max_mb: 32 }, headers)).statusCode).toBe(500)
-    expect(readFileSync(join(house.data, 'token'), 'utf8')).toBe(token)
-    expect(existsSync(join(house.data, 'config.json'))).toBe(false)
-    expect((await list(house, headers)).get('log_max_mb')).toMatchObject({ value: 512 })
+    expect((await service.inject(rotate)).statusCode).toBe(500)
+    expect((await patch(service, { log_max_mb: 32 }, headers)).statusCode).toBe(500)
+    expect(readFileSync(join(service.data, 'token'), 'utf8')).toBe(token)
+    expect(existsSync(join(service.data, 'config.json'))).toBe(false)
+    expect((await list(service, headers)).get('log_max_mb')).toMatchObject({ value: 512 })
   })
 
   test('is refused while AUTH_TOKEN comes from the environment, and replaces one in config.json there', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const rotate = { method: 'POST', url: '/api/token/rotate', headers: AUTHORISED } as const
-    expect(await verdictOn(house, rotate)).toEqual([409, 'set_elsewhere'])
-    await house.close()
-    writeFileSync(join(house.data, 'config.json'), JSON.stringify({ auth_token: TOKEN }))
-    const other = await openHouse({ home: house.home, env: { AUTH_TOKEN: '' } })
+    expect(await verdictOn(service, rotate)).toEqual([409, 'set_elsewhere'])
+    await service.close()
+    writeFileSync(join(service.data, 'config.json'), JSON.stringify({ auth_token: TOKEN }))
+    const other = await openTestService({ home: service.home, env: { AUTH_TOKEN: '' } })
     const { token } = (await other.inject(rotate)).json()
     expect(fileIn(other)).toEqual({ auth_token: token })
     expect((await list(other, { 'x-svc-token': token })).get('auth_token')).toMatchObject({
@@ -196,14 +198,14 @@ describe('POST /api/shutdown (API section 11)', () => {
   })
 
   test('answers 202 and then closes the service, and needs the token', async () => {
-    const house = await openHouse()
-    const url = `${house.address}/api/shutdown`
+    const service = await openTestService()
+    const url = `${service.address}/api/shutdown`
     expect((await fetch(url, { method: 'POST' })).status).toBe(401)
     const reply = await fetch(url, { method: 'POST', headers: AUTHORISED })
     expect([reply.status, await reply.json()]).toEqual([202, { status: 'stopping' }])
     await expect
       .poll(() =>
-        fetch(`${house.address}/api/health`).then(
+        fetch(`${service.address}/api/health`).then(
           () => 'open',
           () => 'closed',
         ),

@@ -1,38 +1,38 @@
 import { expect, test } from 'vitest'
 import { verdictOn } from '../../../test/support/answers.ts'
-import { AUTHORISED, openHouse, TOKEN } from '../../../test/support/house.ts'
+import { AUTHORISED, openTestService, TOKEN } from '../../../test/support/test-service.ts'
 import { LoginCodes } from './sign-in-codes.ts'
 
 test('a login code opens once: it needs the token to be created, and no token to be exchanged (API section 12)', async () => {
-  const house = await openHouse()
+  const service = await openTestService()
   const create = { method: 'POST', url: '/api/login-codes' } as const
-  expect(await verdictOn(house, create)).toEqual([401, 'missing_token'])
-  const created = await house.inject({ ...create, headers: AUTHORISED })
+  expect(await verdictOn(service, create)).toEqual([401, 'missing_token'])
+  const created = await service.inject({ ...create, headers: AUTHORISED })
   const { code, expires_at } = created.json()
   expect(created.statusCode).toBe(201)
   expect(Date.parse(expires_at) - Date.now()).toBeGreaterThan(30_000)
   expect(Date.parse(expires_at) - Date.now()).toBeLessThanOrEqual(60_000)
 
   const login = (given: string) =>
-    house.inject({ method: 'POST', url: '/api/login', payload: { code: given } })
+    service.inject({ method: 'POST', url: '/api/login', payload: { code: given } })
   expect((await login(`${code}x`)).json()).toMatchObject({ status: 401, code: 'code_spent' })
   const reply = await login(code)
   expect([reply.statusCode, reply.json()]).toEqual([200, { token: TOKEN }])
   expect(reply.headers['cache-control']).toBe('no-store')
   expect((await login(code)).json()).toMatchObject({ status: 401, code: 'code_spent' })
-  const log = (await house.inject('/api/logs?source=audit')).body
+  const log = (await service.inject('/api/logs?source=audit')).body
   expect(log).toContain('login')
   expect(log).not.toContain(code)
 })
 
 test('wrong login codes count as wrong tokens: the eleventh within a minute is audited', async () => {
-  const house = await openHouse()
+  const service = await openTestService()
   for (let round = 0; round < 11; round += 1) {
     const sent = { method: 'POST', url: '/api/login', payload: { code: `guess-${round}` } } as const
-    expect(await verdictOn(house, sent)).toEqual([401, 'code_spent'])
+    expect(await verdictOn(service, sent)).toEqual([401, 'code_spent'])
   }
   await expect
-    .poll(async () => (await house.inject('/api/logs?source=audit')).body)
+    .poll(async () => (await service.inject('/api/logs?source=audit')).body)
     .toContain('token_guessing')
 })
 

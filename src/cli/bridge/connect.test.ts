@@ -10,16 +10,16 @@ import {
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { bridgeEnv, keyFor, MAIN, openBridge, openWitness } from '../../../test/support/bridge.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
 import { byNode } from '../../../test/support/real-servers.ts'
-import { definition, post, register } from '../../../test/support/running.ts'
+import { definition, post, register } from '../../../test/support/running-servers.ts'
 import { openService } from '../../../test/support/service-process.ts'
+import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
 
 async function openWithEcho(home = ownFolder()) {
-  const house = await openHouse({ home })
-  await register(house, 'echo')
-  await post(house, '/api/servers/echo/start')
-  return { house, env: await bridgeEnv(house) }
+  const service = await openTestService({ home })
+  await register(service, 'echo')
+  await post(service, '/api/servers/echo/start')
+  return { service, env: await bridgeEnv(service) }
 }
 
 /** A client of the SDK for legacy revisions that starts the bridge as its server. */
@@ -47,21 +47,21 @@ const names = async (agent: Client) => (await agent.listTools()).tools.map(({ na
 
 describe('legacy agent', () => {
   test('a legacy agent lists and calls the tools of all servers and is notified of new ones', async () => {
-    const { house, env } = await openWithEcho()
+    const { service, env } = await openWithEcho()
     const { agent, changes } = await client(env)
     expect(await names(agent)).toContain('echo__echo')
     expect(await agent.callTool({ name: 'echo__echo', arguments: { text: 'grüße' } })).toMatchObject({
       content: [{ type: 'text', text: 'grüße' }],
     })
-    await register(house, 'paged')
+    await register(service, 'paged')
     await expect.poll(() => changes.length).toBeGreaterThan(0)
   })
 
   test('a legacy agent receives progress before the result and answers requests of a server', async () => {
-    const house = await openHouse()
-    await post(house, '/api/servers', { name: 'everything', ...byNode('everything') })
-    await post(house, '/api/servers/everything/start')
-    const env = await bridgeEnv(house)
+    const service = await openTestService()
+    await post(service, '/api/servers', { name: 'everything', ...byNode('everything') })
+    await post(service, '/api/servers/everything/start')
+    const env = await bridgeEnv(service)
     const bridge = openBridge({ env, argv: ['--server', 'everything'] })
     await bridge.greet()
     await bridge.ask(1, 'tools/call', {
@@ -98,8 +98,8 @@ describe('legacy agent', () => {
   })
 
   test('the cancellation of a legacy agent is forwarded, and it receives no response', async () => {
-    const { house, env } = await openWithEcho()
-    const { seen, url } = await openWitness(house.address)
+    const { service, env } = await openWithEcho()
+    const { seen, url } = await openWitness(service.address)
     const bridge = openBridge({ env: { ...env, TOOLROOM_URL: url } })
     await bridge.greet()
     const posts = () => seen.filter(({ method }) => method === 'POST').map(({ status }) => status)
@@ -117,8 +117,8 @@ describe('legacy agent', () => {
 
 describe('modern agent', () => {
   test('a modern agent discovers, lists and calls, and header values beyond ASCII are sent in Base64', async () => {
-    const { house, env } = await openWithEcho()
-    const { seen, url } = await openWitness(house.address)
+    const { service, env } = await openWithEcho()
+    const { seen, url } = await openWitness(service.address)
     const bridge = openBridge({ env, argv: ['--url', url] })
     const { modern, ask } = bridge
     expect(await ask(0, 'server/discover', modern())).toMatchObject({ result: { resultType: 'complete' } })
@@ -141,8 +141,8 @@ describe('modern agent', () => {
   })
 
   test('a modern agent is subscribed until it cancels, which closes the connection and is not forwarded', async () => {
-    const { house, env } = await openWithEcho()
-    const { seen, url } = await openWitness(house.address)
+    const { service, env } = await openWithEcho()
+    const { seen, url } = await openWitness(service.address)
     const bridge = openBridge({ env, argv: ['--url', url] })
     const { modern, say, until, lines } = bridge
     for (const id of ['a', 'b']) {
@@ -156,7 +156,7 @@ describe('modern agent', () => {
     say({ method: 'notifications/cancelled', params: modern({ requestId: 'a' }) })
     await bridge.ask('c', 'tools/list', modern())
     const before = lines().length // changes during the start may still reach either one
-    await register(house, 'paged')
+    await register(service, 'paged')
     const notified = () =>
       lines()
         .slice(before)
@@ -181,17 +181,17 @@ describe('availability', () => {
   test('Toolroom may start after the bridge and restart on another port; the agent only sees a change notification', async () => {
     const home = ownFolder()
     const first = await openWithEcho(home)
-    await first.house.close()
+    await first.service.close()
     const bridge = openBridge({ env: first.env })
     bridge.say({ id: 'early', method: 'server/discover', params: bridge.modern() })
-    const second = await openHouse({ home })
+    const second = await openTestService({ home })
     await bridge.until(({ id, result }) => id === 'early' && result !== undefined)
     await bridge.greet()
     const listen = bridge.modern({ notifications: { toolsListChanged: true } })
     bridge.say({ id: 'listen', method: 'subscriptions/listen', params: listen })
     await bridge.until(({ method }) => method === 'notifications/subscriptions/acknowledged')
     await second.close()
-    const third = await openHouse({ home })
+    const third = await openTestService({ home })
     expect(third.address).not.toBe(second.address)
     expect(await bridge.ask(7, 'tools/list')).toMatchObject({ result: { tools: expect.anything() } })
     const call = { name: 'echo__echo', arguments: { text: 'again' } }
@@ -233,13 +233,13 @@ describe('availability', () => {
   })
 
   test('after the key is deleted, every request fails without a retry, and stderr has one line', async () => {
-    const house = await openHouse()
-    const made = await keyFor(house)
-    const { seen, url } = await openWitness(house.address)
+    const service = await openTestService()
+    const made = await keyFor(service)
+    const { seen, url } = await openWitness(service.address)
     const bridge = openBridge({ env: { TOOLROOM_KEY: made.key, TOOLROOM_URL: url } })
     await bridge.greet()
     await expect.poll(() => seen.filter(({ method }) => method === 'GET').length).toBe(1)
-    await house.inject({ method: 'DELETE', url: `/api/keys/${made.id}`, headers: AUTHORISED })
+    await service.inject({ method: 'DELETE', url: `/api/keys/${made.id}`, headers: AUTHORISED })
     await expect.poll(() => bridge.output.stderr).toContain('TOOLROOM_KEY')
     const refused = seen.length
     expect(await bridge.ask(1, 'tools/list')).toMatchObject({
@@ -257,8 +257,8 @@ describe('end', () => {
   test.each(['input', 'SIGTERM', 'SIGINT'] as const)(
     'the end by %s leaves no process and no session',
     async (how) => {
-      const { house, env } = await openWithEcho()
-      const { seen, url } = await openWitness(house.address)
+      const { service, env } = await openWithEcho()
+      const { seen, url } = await openWitness(service.address)
       const bridge = openBridge({ env: { ...env, TOOLROOM_URL: url } })
       await bridge.greet()
       await expect.poll(() => seen.some(({ method }) => method === 'GET')).toBe(true)
@@ -267,7 +267,7 @@ describe('end', () => {
       expect(await bridge.ended).toEqual({ code: 0, signal: null })
       const last = seen.find(({ method }) => method === 'DELETE')
       expect(last?.status).toBe(204)
-      const again = await fetch(`${house.address}/mcp`, {
+      const again = await fetch(`${service.address}/mcp`, {
         method: 'DELETE',
         headers: {
           authorization: `Bearer ${env.TOOLROOM_KEY}`,

@@ -6,8 +6,8 @@ import { openProxy } from '../../../test/fixtures/http/proxy.ts'
 import { listening, openHttp, openHttps, pem, type Site } from '../../../test/fixtures/http/sites.ts'
 import { keyFor, openBridge } from '../../../test/support/bridge.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { type House, openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { openTestService, type TestService } from '../../../test/support/test-service.ts'
 import { networkFrom } from '../frame/service-address.ts'
 import { Bridge } from './bridge.ts'
 import { Link } from './link.ts'
@@ -23,19 +23,19 @@ async function opened<T extends Site>(opening: Promise<T>): Promise<T> {
 }
 
 async function houseWithEcho(hosts: string) {
-  const house = await openHouse({ env: { ALLOWED_HOSTS: hosts } })
-  await register(house, 'echo')
-  await post(house, '/api/servers/echo/start')
-  return { house, key: (await keyFor(house)).key, port: new URL(house.address).port }
+  const service = await openTestService({ env: { ALLOWED_HOSTS: hosts } })
+  await register(service, 'echo')
+  await post(service, '/api/servers/echo/start')
+  return { service, key: (await keyFor(service)).key, port: new URL(service.address).port }
 }
 
 /** Lists, calls, and receives a notification on the session's stream, all through the bridge. */
-async function useAll(house: House, env: Record<string, string>) {
+async function useAll(service: TestService, env: Record<string, string>) {
   const bridge = openBridge({ env: { HOME: ownFolder(), ...env } })
   await bridge.greet()
   const call = { name: 'echo__echo', arguments: { text: 'far' } }
   expect(await bridge.ask(1, 'tools/call', call)).toMatchObject({ result: { content: [{ text: 'far' }] } })
-  await register(house, 'paged')
+  await register(service, 'paged')
   await bridge.until(({ method }) => method === 'notifications/tools/list_changed')
   bridge.child.stdin.end()
   expect(await bridge.ended).toEqual({ code: 0, signal: null })
@@ -56,9 +56,9 @@ function openTlsFront(target: { port: string }): Promise<Site> {
 test('the bridge reaches a Toolroom at an https address through a tunnel of HTTPS_PROXY and trusts NODE_EXTRA_CA_CERTS', async () => {
   const target = { port: '' }
   const [front, proxy] = [await opened(openTlsFront(target)), await opened(openProxy())]
-  const { house, key, port } = await houseWithEcho(`elsewhere.test:${front.port}`)
+  const { service, key, port } = await houseWithEcho(`elsewhere.test:${front.port}`)
   target.port = port
-  await useAll(house, {
+  await useAll(service, {
     TOOLROOM_KEY: key,
     TOOLROOM_URL: `https://elsewhere.test:${front.port}`,
     HTTPS_PROXY: proxy.origin,
@@ -71,20 +71,20 @@ test('the bridge reaches a Toolroom at an https address through a tunnel of HTTP
 })
 
 test('the bridge reaches a Toolroom at a plain http address through HTTP_PROXY', async () => {
-  const { house, key, port } = await houseWithEcho('plain.test')
+  const { service, key, port } = await houseWithEcho('plain.test')
   const proxy = await opened(openProxy())
   const url = `http://plain.test:${port}`
-  await useAll(house, { TOOLROOM_KEY: key, TOOLROOM_URL: url, http_proxy: proxy.origin })
+  await useAll(service, { TOOLROOM_KEY: key, TOOLROOM_URL: url, http_proxy: proxy.origin })
   expect(new Set(proxy.requests.map(({ line }) => line))).toEqual(
     new Set([`POST ${url}/mcp`, `GET ${url}/mcp`, `DELETE ${url}/mcp`]),
   )
 })
 
 test('the bridge never uses a proxy for loopback, with an address from a variable or from the data folder', async () => {
-  const { house, key, port } = await houseWithEcho('')
+  const { service, key, port } = await houseWithEcho('')
   const proxy = await opened(openProxy())
   const proxies = { HTTP_PROXY: proxy.origin, HTTPS_PROXY: proxy.origin, NO_PROXY: 'other.test' }
-  const addresses = [{ TOOLROOM_URL: `http://localhost:${port}` }, { TOOLROOM_HOME: house.data }]
+  const addresses = [{ TOOLROOM_URL: `http://localhost:${port}` }, { TOOLROOM_HOME: service.data }]
   for (const address of addresses) {
     const bridge = openBridge({ env: { TOOLROOM_KEY: key, ...proxies, ...address } })
     expect(await bridge.greet()).toMatchObject({ result: { protocolVersion: '2025-06-18' } })

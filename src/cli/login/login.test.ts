@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { MAIN } from '../../../test/support/bridge.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { type House, openHouse, TOKEN } from '../../../test/support/house.ts'
 import { openLoginServer } from '../../../test/support/login-server.ts'
-import { post } from '../../../test/support/running.ts'
+import { post } from '../../../test/support/running-servers.ts'
+import { openTestService, type TestService, TOKEN } from '../../../test/support/test-service.ts'
 
 /** A command as a shell without a terminal starts it. */
 function run(env: Record<string, string>, ...argv: string[]) {
@@ -25,17 +25,17 @@ function run(env: Record<string, string>, ...argv: string[]) {
 }
 
 async function openWithServer(name = 'Linear') {
-  const house = await openHouse()
+  const service = await openTestService()
   const server = await openLoginServer()
-  await post(house, '/api/http-servers', { name, url: server.url })
-  return { house, ...server }
+  await post(service, '/api/http-servers', { name, url: server.url })
+  return { service, ...server }
 }
 
-const at = ({ home, data }: House) => ({ HOME: home, TOOLROOM_HOME: data, AUTH_TOKEN: TOKEN })
+const at = ({ home, data }: TestService) => ({ HOME: home, TOOLROOM_HOME: data, AUTH_TOKEN: TOKEN })
 
 test('toolroom login prints the address, waits for the browser and says how many tools there are; logout forgets the login (ux.md section 3)', async () => {
-  const { house, issuer, seen } = await openWithServer()
-  const login = run(at(house), 'login', 'lin')
+  const { service, issuer, seen } = await openWithServer()
+  const login = run(at(service), 'login', 'lin')
   const address = await login.addressIn('stdout')
   expect(address).toContain(`${issuer}/authorize?`)
   await fetch(address)
@@ -44,23 +44,23 @@ test('toolroom login prints the address, waits for the browser and says how many
     stdout: `To log in to Linear at ${new URL(issuer).host}, open this address:\n  ${address}\nLogged in to Linear: 2 tools\n`,
     stderr: '',
   })
-  expect(await run(at(house), 'logout', 'linear').ended).toEqual({
+  expect(await run(at(service), 'logout', 'linear').ended).toEqual({
     code: 0,
     stdout: 'Logged out of Linear\n',
     stderr: '',
   })
   expect(seen.revocations).toBe(1)
-  const json = await run(at(house), 'logout', 'linear', '--client', '--json').ended
+  const json = await run(at(service), 'logout', 'linear', '--client', '--json').ended
   expect([json.code, JSON.parse(json.stdout)]).toEqual([0, { server_id: 'linear', server_name: 'Linear' }])
 })
 
 test('with --json, stdout has one document, and the address of the last page can be pasted meanwhile', async () => {
-  const { house } = await openWithServer()
-  const login = run(at(house), 'login', 'linear', '--json', '--no-browser', '--scopes', 'read,admin')
+  const { service } = await openWithServer()
+  const login = run(at(service), 'login', 'linear', '--json', '--no-browser', '--scopes', 'read,admin')
   const address = await login.addressIn('stderr')
   expect(new URL(address).searchParams.get('scope')).toBe('read admin')
   const back = await fetch(address, { redirect: 'manual' })
-  login.child.stdin.write(`${house.address}/oauth/callback?code=a&state=b\n\nnonsense\n`)
+  login.child.stdin.write(`${service.address}/oauth/callback?code=a&state=b\n\nnonsense\n`)
   await expect
     .poll(() => login.output.stderr)
     .toMatch(/not the address of this login(?:.|\n)+not the address of this login/)
@@ -73,10 +73,10 @@ test('with --json, stdout has one document, and the address of the last page can
 })
 
 test('a denied login exits 1 and says who denied it, also after an earlier denial', async () => {
-  const { house, next } = await openWithServer()
+  const { service, next } = await openWithServer()
   next.decision = 'deny'
   for (const flags of [[], ['--json', '--fresh']]) {
-    const login = run(at(house), 'login', 'linear', ...flags)
+    const login = run(at(service), 'login', 'linear', ...flags)
     await fetch(await login.addressIn(flags.length > 0 ? 'stderr' : 'stdout'))
     const { code, stdout, stderr } = await login.ended
     expect(code).toBe(1)
@@ -88,9 +88,9 @@ test('a denied login exits 1 and says who denied it, also after an earlier denia
         hint: expect.any(String),
       })
   }
-  expect((await run(at(house), 'status').ended).stdout).toMatch(/^ {2}Linear .*login refused: \S/m)
+  expect((await run(at(service), 'status').ended).stdout).toMatch(/^ {2}Linear .*login refused: \S/m)
   next.decision = 'allow'
-  const login = run(at(house), 'login', 'linear')
+  const login = run(at(service), 'login', 'linear')
   await fetch(await login.addressIn('stdout'))
   expect((await login.ended).code).toBe(0)
 })
@@ -98,14 +98,14 @@ test('a denied login exits 1 and says who denied it, also after an earlier denia
 test.runIf(process.platform === 'linux')(
   'the browser of a desktop is opened with the address; over SSH and with --no-browser none is',
   async () => {
-    const { house } = await openWithServer()
+    const { service } = await openWithServer()
     const bin = ownFolder()
     mkdirSync(bin, { recursive: true })
     // A browser that follows redirects, as a real one does.
     const browser = `#!${process.execPath}\nfetch(process.argv[2])\n`
     writeFileSync(join(bin, 'xdg-open'), browser)
     chmodSync(join(bin, 'xdg-open'), 0o755)
-    const desktop = { ...at(house), PATH: `${bin}:${process.env.PATH}`, DISPLAY: ':0' }
+    const desktop = { ...at(service), PATH: `${bin}:${process.env.PATH}`, DISPLAY: ':0' }
     expect(await run(desktop, 'login', 'linear').ended).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('Logged in to Linear: 2 tools'),
@@ -118,7 +118,7 @@ test.runIf(process.platform === 'linux')(
       const address = await login.addressIn('stdout')
       expect(
         (
-          await house.inject({ url: '/api/http-servers/linear/login', headers: { 'x-svc-token': TOKEN } })
+          await service.inject({ url: '/api/http-servers/linear/login', headers: { 'x-svc-token': TOKEN } })
         ).json().auth.pending_until,
       ).not.toBeNull()
       await fetch(address)
@@ -128,16 +128,16 @@ test.runIf(process.platform === 'linux')(
 )
 
 test('status names the command for a server that needs a login, or whose login has expired', async () => {
-  const { house, expire } = await openWithServer()
-  await post(house, '/api/http-servers/linear/test')
-  expect((await run(at(house), 'status').ended).stdout).toMatch(
+  const { service, expire } = await openWithServer()
+  await post(service, '/api/http-servers/linear/test')
+  expect((await run(at(service), 'status').ended).stdout).toMatch(
     /^ {2}Linear .*login needed: toolroom login linear$/m,
   )
-  const { authorization_url } = (await post(house, '/api/http-servers/linear/login', {})).json()
+  const { authorization_url } = (await post(service, '/api/http-servers/linear/login', {})).json()
   await fetch(authorization_url)
   expire()
-  await post(house, '/api/http-servers/linear/test')
-  const { stdout } = await run(at(house), 'status').ended
+  await post(service, '/api/http-servers/linear/test')
+  const { stdout } = await run(at(service), 'status').ended
   expect(stdout).toMatch(/^ {2}Linear .*login expired: toolroom login linear$/m)
 })
 
@@ -155,17 +155,17 @@ test.each([
 })
 
 test('an unknown server exits 5 with the name that was meant, a wrong token exits 4, and a login that is not possible exits 6', async () => {
-  const { house, url } = await openWithServer('github')
-  await post(house, '/api/http-servers', { name: 'keyed', url, headers: { Authorization: 'Bearer x' } })
-  const unknown = await run(at(house), 'login', 'githb', '--json').ended
+  const { service, url } = await openWithServer('github')
+  await post(service, '/api/http-servers', { name: 'keyed', url, headers: { Authorization: 'Bearer x' } })
+  const unknown = await run(at(service), 'login', 'githb', '--json').ended
   expect([unknown.code, JSON.parse(unknown.stdout)]).toEqual([
     5,
     { code: 'not_found', detail: "No HTTP server is called 'githb'", hint: "Did you mean 'github'?" },
   ])
-  expect((await run({ ...at(house), AUTH_TOKEN: 'f'.repeat(64) }, 'login', 'github').ended).code).toBe(4)
-  expect(await run(at(house), 'login', 'keyed').ended).toMatchObject({
+  expect((await run({ ...at(service), AUTH_TOKEN: 'f'.repeat(64) }, 'login', 'github').ended).code).toBe(4)
+  expect(await run(at(service), 'login', 'keyed').ended).toMatchObject({
     code: 6,
     stderr: expect.stringContaining('has a configured Authorization header'),
   })
-  expect((await run(at(house), 'login', '--help').ended).stdout).toContain('--no-browser')
+  expect((await run(at(service), 'login', '--help').ended).stdout).toContain('--no-browser')
 })

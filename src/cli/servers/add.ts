@@ -3,8 +3,8 @@ import { Failure, usage } from '../frame/failure.ts'
 import { readStdin } from '../frame/stdin.ts'
 import type { Api, Schemas } from '../frame/typed-api.ts'
 import { type Line, toned } from '../output/line.ts'
+import { isolationFlag, isolationGiven, isolationText, placeText } from './isolation.ts'
 import { pairs } from './pairs.ts'
-import { placeText, wallFlag, wallsGiven, wallsText } from './walls.ts'
 
 type Report = Schemas['SnippetReport']
 type Item = Report['items'][number]
@@ -13,8 +13,8 @@ type Item = Report['items'][number]
 export const run: Run = async (context) => {
   const { api, given } = context
   const isDry = given.is('dry-run')
-  const walls = wallsGiven(given)
-  const input = { ...(await inputOf(context)), ...walls }
+  const confinement = isolationGiven(given)
+  const input = { ...(await inputOf(context)), ...confinement }
   const report = await api.post('/api/servers/import', { body: { ...input, dry_run: isDry } })
   const [only] = report.items
   if (!only) throw usage('No server was found in this input', 'See toolroom add --help')
@@ -28,8 +28,10 @@ export const run: Run = async (context) => {
       'server_exists',
     )
   if (isDry)
-    return answerOf(report, () => (walls.isolation ? [`  place  ${placeText(walls.isolation)}`] : []))
-  const places = await placesOf(api, report, walls.isolation_options !== undefined)
+    return answerOf(report, () =>
+      confinement.isolation ? [`  place  ${placeText(confinement.isolation)}`] : [],
+    )
+  const places = await placesOf(api, report, confinement.isolation_options !== undefined)
   const answer = answerOf(report, ({ id }) => places.get(id ?? '') ?? [])
   if (!given.is('start')) return answer
   for (const { id, type, name } of report.items)
@@ -38,7 +40,7 @@ export const run: Run = async (context) => {
   return answer
 }
 
-/** Where the added servers run, if that is behind walls: the flags or DEFAULT_ISOLATION decide. By id. */
+/** Where the added servers run, if that is in isolation: the flags or DEFAULT_ISOLATION decide. By id. */
 async function placesOf(
   api: Api,
   { items }: Report,
@@ -48,9 +50,9 @@ async function placesOf(
   for (const { id, type, outcome } of items) {
     if (id === null || type !== 'stdio' || outcome !== 'created') continue
     const server = await api.get('/api/servers/{id}', { path: { id } })
-    if (server.isolation !== 'none') places.set(id, [`  place  ${wallsText(server)}`])
+    if (server.isolation !== 'none') places.set(id, [`  place  ${isolationText(server)}`])
     else if (hasOptions)
-      places.set(id, [`  note   It runs without walls before: toolroom edit ${id} --isolation sandbox`])
+      places.set(id, [`  note   It runs without isolation before: toolroom edit ${id} --isolation sandbox`])
   }
   return places
 }
@@ -72,7 +74,7 @@ async function inputOf({ given }: Context): Promise<Schemas['SnippetInput']> {
     }
     return { mcpServers: { [name ?? what]: definition } }
   }
-  const flag = wallFlag(given)
+  const flag = isolationFlag(given)
   if (flag !== undefined && /^https?:/i.test(what)) throw usage(`--${flag} is for local servers`, null)
   if (what === '-') return { snippet: await readStdin(), ...named }
   if (given.all('header').length > 0)

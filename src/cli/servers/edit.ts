@@ -2,9 +2,9 @@ import type { Answer, Context, Run } from '../frame/context.ts'
 import { usage } from '../frame/failure.ts'
 import type { Schemas } from '../frame/typed-api.ts'
 import { isStdio, serverNamed } from './all-servers.ts'
+import { isolationFlag, isolationGiven, isolationText } from './isolation.ts'
 import { pairs } from './pairs.ts'
 import type { AnyServer, HttpServer, StdioServer } from './state.ts'
-import { wallFlag, wallsGiven, wallsText } from './walls.ts'
 
 type Start = StdioServer['start_mode']
 
@@ -36,22 +36,24 @@ function changedAnswer(before: AnyServer, changed: AnyServer, change: object): A
     json: changed,
     lines: [
       ...shown(before, change).map((line) => `Changed ${line}`),
-      ...(isStdio(changed) && WALLS.some((field) => field in change) ? wallsLines(changed, change) : []),
+      ...(isStdio(changed) && ISOLATION_FIELDS.some((field) => field in change)
+        ? isolationLines(changed, change)
+        : []),
       ...(isWaiting ? [`${changed.name} still runs with the old definition.`] : []),
     ],
     next: isStdio(changed) ? `next: toolroom restart ${changed.id}` : `next: toolroom test ${changed.id}`,
   }
 }
 
-const WALLS = ['isolation', 'isolation_options']
+const ISOLATION_FIELDS = ['isolation', 'isolation_options']
 
-function wallsLines(server: StdioServer, change: object): string[] {
+function isolationLines(server: StdioServer, change: object): string[] {
   const { id, name, isolation } = server
   if (isolation === 'none' && 'isolation_options' in change)
     return [
-      `${name} runs without walls, so this has no effect before: toolroom edit ${id} --isolation sandbox`,
+      `${name} runs without isolation, so this has no effect before: toolroom edit ${id} --isolation sandbox`,
     ]
-  return [`${name} runs ${wallsText(server)}.`]
+  return [`${name} runs ${isolationText(server)}.`]
 }
 
 /** Values that are not given stay: the mask means the stored one. */
@@ -72,13 +74,13 @@ function stdioChange(
     ...(isEnv && { env: merged(env, pairs('env', given.all('env')), given.all('unset')) }),
     ...(cwd !== undefined && { cwd }),
     ...(start !== undefined && { start_mode: start }),
-    ...wallsGiven(given, isolation_options),
+    ...isolationGiven(given, isolation_options),
   }
 }
 
 function httpChange({ headers, tags }: HttpServer, { given }: Context): Schemas['HttpServerUpdate'] {
   const refused =
-    ['command', 'env', 'cwd', 'start-mode'].find((flag) => given.all(flag).length > 0) ?? wallFlag(given)
+    ['command', 'env', 'cwd', 'start-mode'].find((flag) => given.all(flag).length > 0) ?? isolationFlag(given)
   if (refused) throw usage(`--${refused} is for local servers`, null)
   const url = given.flag('address')
   const isHeader = given.all('header').length > 0 || given.all('unset').length > 0

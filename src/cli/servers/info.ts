@@ -2,8 +2,8 @@ import type { Run } from '../frame/context.ts'
 import { type Line, type Span, textOf, toned } from '../output/line.ts'
 import { bytes, counted, elapsed, milliseconds, share, thousands } from '../output/units.ts'
 import { isStdio, serverNamed } from './all-servers.ts'
+import { isolationText } from './isolation.ts'
 import { type AnyServer, type HttpServer, needsHelp, type StdioServer, stateSpan } from './state.ts'
-import { wallsText } from './walls.ts'
 
 type Field = readonly [label: string, value: Span]
 
@@ -59,7 +59,7 @@ function stdioFields(server: StdioServer): Field[] {
         .map(([key, value]) => `${key}=${value}`)
         .join(' '),
     ],
-    ['Isolation', wallsText(server)],
+    ['Isolation', isolationText(server)],
     ['Start', start_mode.replace('_', ' ')],
     [
       'Process',

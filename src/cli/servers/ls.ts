@@ -44,7 +44,7 @@ function rowOf(server: AnyServer): Span[] {
   ]
 }
 
-/** A server behind walls is a local one. */
+/** A server in isolation is a local one. */
 const kindOf = (server: AnyServer): string =>
   isStdio(server) && server.isolation !== 'none' ? server.isolation : server.type
 

@@ -3,9 +3,9 @@ import type { Schemas } from '../frame/typed-api.ts'
 import { type Line, toned } from '../output/line.ts'
 import { counted } from '../output/units.ts'
 import { hanging } from '../output/wrap.ts'
+import { type Confinement, isolationText, placeText } from './isolation.ts'
+import { helpOf } from './isolation-help.ts'
 import type { StdioServer } from './state.ts'
-import { placeText, type Walls, wallsText } from './walls.ts'
-import { helpOf } from './walls-help.ts'
 
 export type Report = Schemas['WallsTrialReport']
 export type Call = NonNullable<Schemas['WallsTrialInput']['calls']>[number]
@@ -15,22 +15,22 @@ export interface Tried {
   readonly calls: readonly Call[]
   /** The last trial, with what was refused in all of them. */
   readonly report: Report
-  /** The walls that allow what was refused. */
-  readonly walls: Walls
-  /** The server with these walls, if they were kept. */
+  /** The isolation that allow what was refused. */
+  readonly confinement: Confinement
+  /** The server with this isolation, if they were kept. */
   readonly kept: StdioServer | undefined
-  /** The command that puts the server behind these walls. Undefined if it is. */
+  /** The command that puts the server with this isolation. Undefined if it is. */
   readonly command: string | undefined
 }
 
 /** What a trial found, in plain words. */
 export function trialLines(tried: Tried, width: number | undefined): Line[] {
-  const { server, calls, report, walls } = tried
+  const { server, calls, report, confinement } = tried
   const signed = (ok: boolean, text: string): Line[] => {
     const [first = '', ...more] = hanging('  ', text, width)
     return [[ok ? toned('ok', '✓') : toned('err', '✕'), first.slice(1)], ...more]
   }
-  const place = placeText(report.isolation, walls.isolation_options.image)
+  const place = placeText(report.isolation, confinement.isolation_options.image)
   const why = (report.error?.message ?? '').replace(/^The server was not started: /, '')
   const missed = calls.slice(report.calls.length).map(({ tool }) => `- ${tool} was not called`)
   return [
@@ -56,9 +56,9 @@ function refusedLines(
   const unseen = 'What it did not try was not seen: it may need more than this.'
   const errors = refused.filter(({ seen_in }) => seen_in === 'errors')
   if (errors.length === 0)
-    return ok ? hanging('', `The walls refused nothing that it tried. ${unseen}`, width) : []
+    return ok ? hanging('', `The isolation refused nothing that it tried. ${unseen}`, width) : []
   return [
-    'According to its own errors, the walls refused it:',
+    'According to its own errors, the isolation refused it:',
     ...errors.flatMap(({ kind, path, evidence }) => [
       ...signed(false, kind === 'network' ? 'the network' : `to ${VERBS[kind]} ${shortPath(path ?? '')}`),
       ...hanging('    ', evidence, width),
@@ -85,20 +85,21 @@ function lostLines({ lost_files, lost_file_count, refused }: Report, width: numb
 
 const VERBS = { read: 'read', write: 'change' } as const
 
-function endLines({ server, report, walls, kept, command }: Tried, width: number | undefined): Line[] {
+function endLines({ server, report, confinement, kept, command }: Tried, width: number | undefined): Line[] {
   const { name, id } = server
   if (kept) {
     const waits = kept.restart_needed ? ` after toolroom restart ${id}` : ''
-    return hanging('', `Changed: ${name} runs ${wallsText(kept)}${waits}.`, width)
+    return hanging('', `Changed: ${name} runs ${isolationText(kept)}${waits}.`, width)
   }
   if (!report.ok && report.refused.length === 0)
     return [
       ...(report.error
-        ? helpOf(report.error, server, walls).flatMap((line) => hanging('', line, width))
+        ? helpOf(report.error, server, confinement).flatMap((line) => hanging('', line, width))
         : []),
       'Nothing was changed.',
     ]
-  if (command === undefined) return [`${name} runs behind these walls already.`]
-  const does = report.refused.length === 0 ? 'This puts it behind these walls' : 'This opens the walls for it'
+  if (command === undefined) return [`${name} runs with this isolation already.`]
+  const does =
+    report.refused.length === 0 ? 'This puts it with this isolation' : 'This opens the isolation for it'
   return [`Nothing was changed. ${does}:`, `  ${command}`]
 }

@@ -2,34 +2,34 @@ import { isObject } from '../../kernel/is-object.ts'
 import type { Answer, Context, Run } from '../frame/context.ts'
 import { usage } from '../frame/failure.ts'
 import { isStdio, serverNamed } from './all-servers.ts'
+import { editCommand, isolationGiven } from './isolation.ts'
 import type { StdioServer } from './state.ts'
 import { type Call, type Report, type Tried, trialLines } from './trial-lines.ts'
-import { editCommand, wallsGiven } from './walls.ts'
 
 /** One refusal makes another one visible, such as a write after a read. */
 const MAX_TRIALS = 8
 
-/** `toolroom trial SERVER`: runs a server once behind walls, and with `--apply` keeps them, open for what was refused. */
+/** `toolroom trial SERVER`: runs a server once in isolation, and with `--apply` keeps them, open for what was refused. */
 export const run: Run = async (context) => {
   const { api, given } = context
   const server = await serverNamed(api, given.word('SERVER'))
-  if (!isStdio(server)) throw usage(`${server.name} runs at its own URL, so it has no walls here`, null)
+  if (!isStdio(server)) throw usage(`${server.name} runs at its own URL, so it has no isolation here`, null)
   const calls = given.all('call').map(callOf)
   const report = await trials(context, server, calls)
-  const walls = { isolation: report.isolation, isolation_options: report.suggested_options }
-  const command = editCommand(server.id, server, walls)
+  const confinement = { isolation: report.isolation, isolation_options: report.suggested_options }
+  const command = editCommand(server.id, server, confinement)
   const isKept = given.is('apply') && report.ok && command !== undefined
   const kept = isKept
-    ? await api.patch('/api/servers/{id}', { path: { id: server.id }, body: walls })
+    ? await api.patch('/api/servers/{id}', { path: { id: server.id }, body: confinement })
     : undefined
-  return answerOf({ server, calls, report, walls, kept, command }, context)
+  return answerOf({ server, calls, report, confinement, kept, command }, context)
 }
 
-/** With `--apply`, a server that does not start is started again with wider walls. Its calls are made once. */
+/** With `--apply`, a server that does not start is started again with a wider isolation. Its calls are made once. */
 async function trials(context: Context, server: StdioServer, calls: readonly Call[]): Promise<Report> {
   const { api, given, during } = context
   const { isolation = server.isolation === 'none' ? 'sandbox' : server.isolation, isolation_options } =
-    wallsGiven(given, server.isolation_options)
+    isolationGiven(given, server.isolation_options)
   const refused: Report['refused'] = []
   let options = { ...server.isolation_options, ...isolation_options }
   for (let left = given.is('apply') ? MAX_TRIALS : 1; ; ) {
@@ -88,7 +88,7 @@ interface Problem {
 
 /** Why the exit code is not 0. What was opened is no problem any more. */
 function problemOf({ server, report, kept, command }: Tried): Problem | undefined {
-  const hint = command === undefined ? null : `Open the walls with ${command}`
+  const hint = command === undefined ? null : `Open the isolation with ${command}`
   const { error, refused } = report
   if (!report.ok)
     return {

@@ -5,16 +5,16 @@ import { counted } from '../output/units.ts'
 import { hanging } from '../output/wrap.ts'
 import { isStdio, serverNamed } from './all-servers.ts'
 import { checkSpans, diagnose } from './checks.ts'
+import { isolationText } from './isolation.ts'
+import { hasNoPlace, helpOf } from './isolation-help.ts'
 import { type AnyServer, needsHelp, stateSpan } from './state.ts'
-import { wallsText } from './walls.ts'
-import { hasNoPlace, helpOf } from './walls-help.ts'
 
 /** Checks that fail because the server does not work, and not the other way round. */
 const SYMPTOMS = ['exits', 'handshake']
 
 const LABEL = 19
 const GAP = '   '
-const SEE_WALLS = 'what the walls refuse it'
+const SEE_ISOLATION = 'what the isolation refuses it'
 
 /** `toolroom why SERVER`: exits with 1 if the server does not work. */
 export const run: Run = async (context) => {
@@ -52,7 +52,7 @@ function explained(
     ['It last wrote', wrote],
     ['Likely cause', isNews ? cause.detail : null],
     ['Command', command_line],
-    ['Runs', isWalled ? wallsText(server) : null],
+    ['Runs', isWalled ? isolationText(server) : null],
   ]
   const labelled = (label: string, value: string): Line[] =>
     hanging(`  ${label === '' ? '' : `${label}:`}`.padEnd(LABEL), value, width)
@@ -78,7 +78,7 @@ function explained(
       ...(hint === null ? [] : labelled('Try', hint)),
       ...others.flatMap((other) => labelled('', other)),
       ...(isWalled && !hasNoPlace(last_error?.code)
-        ? labelled('See', `${SEE_WALLS}: toolroom trial ${id}`)
+        ? labelled('See', `${SEE_ISOLATION}: toolroom trial ${id}`)
         : []),
       ...labelled('Then', `toolroom ${isStdio(server) ? 'restart' : 'test'} ${id}`),
     ],

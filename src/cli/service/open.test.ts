@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { MAIN } from '../../../test/support/bridge.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { openHouse, TOKEN } from '../../../test/support/house.ts'
+import { openTestService, TOKEN } from '../../../test/support/test-service.ts'
 
 interface Ended {
   readonly code: number
@@ -21,16 +21,16 @@ const run = (env: Record<string, string>, ...argv: string[]): Promise<Ended> =>
   })
 
 async function openService() {
-  const house = await openHouse()
-  const env = { HOME: house.home, TOOLROOM_HOME: house.data, AUTH_TOKEN: TOKEN }
-  const codeOf = (text: string) => new RegExp(`${house.address}/#c=([\\w-]+)`).exec(text)?.[1] ?? ''
-  return { house, env, codeOf }
+  const service = await openTestService()
+  const env = { HOME: service.home, TOOLROOM_HOME: service.data, AUTH_TOKEN: TOKEN }
+  const codeOf = (text: string) => new RegExp(`${service.address}/#c=([\\w-]+)`).exec(text)?.[1] ?? ''
+  return { service, env, codeOf }
 }
 
 test('toolroom open signs a browser in with a code that works once (ux.md, Signing in without signing in)', async () => {
-  const { house, env, codeOf } = await openService()
+  const { service, env, codeOf } = await openService()
   const redeem = async (code: string) =>
-    (await house.inject({ method: 'POST', url: '/api/login', payload: { code } })).json()
+    (await service.inject({ method: 'POST', url: '/api/login', payload: { code } })).json()
 
   // On Windows and macOS there is always a browser, except over SSH.
   const remote = process.platform === 'linux' ? {} : { SSH_CONNECTION: '192.0.2.1 50000 192.0.2.2 22' }
@@ -38,7 +38,7 @@ test('toolroom open signs a browser in with a code that works once (ux.md, Signi
   const code = codeOf(printed.stdout)
   expect(printed).toEqual({
     code: 0,
-    stdout: `Open this address within a minute. It works once:\n  ${house.address}/#c=${code}\n`,
+    stdout: `Open this address within a minute. It works once:\n  ${service.address}/#c=${code}\n`,
     stderr: '',
   })
   expect(await redeem(code)).toEqual({ token: TOKEN })
@@ -49,7 +49,7 @@ test('toolroom open signs a browser in with a code that works once (ux.md, Signi
 test.runIf(process.platform === 'linux')(
   'on a desktop toolroom open gives the address as one argument to xdg-open',
   async () => {
-    const { house, env, codeOf } = await openService()
+    const { service, env, codeOf } = await openService()
     const folder = ownFolder()
     const [opened, opener] = [join(folder, 'opened'), join(folder, 'bin', 'xdg-open')]
     mkdirSync(join(folder, 'bin'))
@@ -59,7 +59,7 @@ test.runIf(process.platform === 'linux')(
     )
     chmodSync(opener, 0o755)
     const desktop = { ...env, DISPLAY: ':0', PATH: `${join(folder, 'bin')}:${process.env.PATH}` }
-    expect((await run(desktop, 'open')).stdout).toBe(`Opened the dashboard at ${house.address}\n`)
+    expect((await run(desktop, 'open')).stdout).toBe(`Opened the dashboard at ${service.address}\n`)
     await expect.poll(() => codeOf(readFileSync(opened, 'utf8'))).not.toBe('')
     expect(readFileSync(opened, 'utf8')).toMatch(/^1 http/)
   },

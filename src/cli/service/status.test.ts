@@ -9,8 +9,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openProxy } from '../../../test/fixtures/http/proxy.ts'
 import { MAIN } from '../../../test/support/bridge.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { type House, openHouse, TOKEN } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { openTestService, type TestService, TOKEN } from '../../../test/support/test-service.ts'
 import { writtenLine } from '../output/style.ts'
 import { type Report, statusLines } from './status-lines.ts'
 
@@ -26,19 +26,19 @@ async function status(env: Record<string, string>, ...argv: string[]) {
   return { code, ...output }
 }
 
-const at = (house: House) => ({ HOME: house.home, TOOLROOM_HOME: house.data })
+const at = (service: TestService) => ({ HOME: service.home, TOOLROOM_HOME: service.data })
 
 test('status finds the running service by its data folder and prints one line per server', async () => {
-  const house = await openHouse()
-  await register(house, 'echo')
-  await register(house, 'crash', [], { restart: { policy: 'never' }, start_mode: 'manual' })
-  await post(house, '/api/servers/echo/start')
-  await post(house, '/api/servers/crash/start')
-  await post(house, '/api/http-servers', { name: 'Remote docs', url: 'http://127.0.0.1:9/mcp' })
-  const { code, stdout, stderr } = await status(at(house))
+  const service = await openTestService()
+  await register(service, 'echo')
+  await register(service, 'crash', [], { restart: { policy: 'never' }, start_mode: 'manual' })
+  await post(service, '/api/servers/echo/start')
+  await post(service, '/api/servers/crash/start')
+  await post(service, '/api/http-servers', { name: 'Remote docs', url: 'http://127.0.0.1:9/mcp' })
+  const { code, stdout, stderr } = await status(at(service))
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const [head, ...lines] = stdout.trimEnd().split('\n')
-  expect(head).toMatch(new RegExp(`^Toolroom \\d+\\.\\d+\\.\\d+ at ${house.address}, up \\d+ s$`))
+  expect(head).toMatch(new RegExp(`^Toolroom \\d+\\.\\d+\\.\\d+ at ${service.address}, up \\d+ s$`))
   expect(lines.find((line) => line.includes('echo'))).toMatch(/^ {2}echo {9}● running {6}4 tools$/)
   expect(lines[0]).toMatch(/^! 'crash' crashed\. \S/)
   expect(lines.find((line) => line.startsWith('  crash'))).toMatch(
@@ -47,18 +47,23 @@ test('status finds the running service by its data folder and prints one line pe
   expect(lines.find((line) => line.includes('docs'))).toMatch(/^ {2}Remote docs {2}\? not checked {2}-$/)
   expect(stdout).not.toContain('\u001b')
 
-  const json = JSON.parse((await status(at(house), '--json')).stdout)
-  expect(json).toMatchObject({ address: house.address, version: expect.any(String), status: 'degraded' })
-  const notices = (await house.inject('/api/notices')).json().items.map(({ text }: { text: string }) => text)
+  const json = JSON.parse((await status(at(service), '--json')).stdout)
+  expect(json).toMatchObject({ address: service.address, version: expect.any(String), status: 'degraded' })
+  const notices = (await service.inject('/api/notices'))
+    .json()
+    .items.map(({ text }: { text: string }) => text)
   expect(json.warnings).toEqual(notices)
   expect(json.servers.map(({ id }: { id: string }) => id)).toEqual(['echo', 'crash', 'remote-docs'])
 })
 
 test('status sends the token if reads are protected, and exits 4 if it is wrong', async () => {
-  const house = await openHouse({ env: { PROTECT_READS: 'true', AUTH_TOKEN_HEADER_NAME: 'X-Mine' } })
+  const service = await openTestService({ env: { PROTECT_READS: 'true', AUTH_TOKEN_HEADER_NAME: 'X-Mine' } })
   const header = { AUTH_TOKEN_HEADER_NAME: 'X-Mine' }
-  expect(await status({ ...at(house), ...header, AUTH_TOKEN: TOKEN })).toMatchObject({ code: 0, stderr: '' })
-  const refused = await status({ ...at(house), ...header, AUTH_TOKEN: 'f'.repeat(64) }, '--json')
+  expect(await status({ ...at(service), ...header, AUTH_TOKEN: TOKEN })).toMatchObject({
+    code: 0,
+    stderr: '',
+  })
+  const refused = await status({ ...at(service), ...header, AUTH_TOKEN: 'f'.repeat(64) }, '--json')
   expect(refused).toMatchObject({
     code: 4,
     stderr: expect.stringContaining('requires its token, and refused this one'),
@@ -83,13 +88,13 @@ test('status exits 3 with one line, or one JSON document, if no service is runni
 })
 
 test('status reaches a Toolroom on another computer through HTTP_PROXY, and loopback without it', async () => {
-  const house = await openHouse({ env: { ALLOWED_HOSTS: 'plain.test' } })
+  const service = await openTestService({ env: { ALLOWED_HOSTS: 'plain.test' } })
   const proxy = await openProxy()
   onTestFinished(() => proxy.close())
   const env = { HOME: ownFolder(), HTTP_PROXY: proxy.origin }
-  expect(await status(env, '--url', house.address)).toMatchObject({ code: 0, stderr: '' })
+  expect(await status(env, '--url', service.address)).toMatchObject({ code: 0, stderr: '' })
   expect(proxy.requests).toEqual([])
-  const url = house.address.replace('127.0.0.1', 'plain.test')
+  const url = service.address.replace('127.0.0.1', 'plain.test')
   expect(await status(env, '--url', url)).toMatchObject({ code: 0, stderr: '' })
   expect(proxy.requests.map(({ line }) => line)).toContain(`GET ${url}/api/health`)
   proxy.refuse(502)

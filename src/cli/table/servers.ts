@@ -136,17 +136,17 @@ export const SERVERS_TABLE: readonly Command[] = [
   {
     name: 'trial',
     group: 'Servers',
-    does: 'Start a server once behind walls, and show what they refuse it.',
-    text: 'It runs beside the running one, in a sandbox if it has no isolation. Its calls really run. What was refused comes from its own errors; what it does not try is not seen. Nothing is changed without --apply, which starts it again with wider walls until it runs, and then keeps them.',
+    does: 'Start a server once in isolation, and show what it is refused.',
+    text: 'It runs beside the running one, in a sandbox if it has no isolation. Its calls really run. What was refused comes from its own errors; what it does not try is not seen. Nothing is changed without --apply, which starts it again with a wider isolation until it runs, and then keeps them.',
     words: [SERVER],
     flags: {
       call: { does: 'A tool to call, with its arguments.', value: 'TOOL=JSON', kind: 'tool', many: true },
-      apply: { does: 'Keep the walls, open for what was refused.' },
+      apply: { does: 'Keep the isolation, open for what was refused.' },
       ...ISOLATION_FLAGS,
     },
     examples: [`trial files --call list_directory='{"path":"/home/me/notes"}'`, 'trial files --apply'],
     exits: { 1: 'it did not start', 7: 'a call failed', 9: 'something was refused' },
-    also: ['sandbox', 'walls', 'isolate'],
+    also: ['sandbox', 'isolation', 'isolate'],
     load: () => import('../servers/trial.ts'),
   },
   {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { Agent, type Era, META, newKey } from '../../../test/support/gateway.ts'
-import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 
 const ERAS: readonly Era[] = ['legacy', 'modern']
 const METHODS = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']
@@ -30,24 +30,24 @@ function written() {
   }
   write()
   const open = async (env: Record<string, string> = {}, more: object = {}, name = 'raw') => {
-    const house = await openHouse({ env })
-    await register(house, 'raw', [`--file=${file}`], { name, ...more })
-    expect((await post(house, `/api/servers/${name}/start`)).statusCode).toBe(200)
-    return { house, key: await newKey(house) }
+    const service = await openTestService({ env })
+    await register(service, 'raw', [`--file=${file}`], { name, ...more })
+    expect((await post(service, `/api/servers/${name}/start`)).statusCode).toBe(200)
+    return { service, key: await newKey(service) }
   }
   return { write, open }
 }
 
 /** The text of the response. */
 async function ask(
-  house: House,
+  service: TestService,
   key: string,
   era: Era,
   path: string,
   method: string,
   more = '',
 ): Promise<string> {
-  const agent = await Agent.open(house, key, era, path)
+  const agent = await Agent.open(service, key, era, path)
   const meta = era === 'modern' ? `"_meta":${JSON.stringify(META)}` : ''
   const params = `{${[more, meta].filter(Boolean).join()}}`
   const reply = await agent.send(
@@ -59,15 +59,15 @@ async function ask(
 }
 
 /** The prompts and resources of a server are listed a moment after its tools. */
-const listed = async (house: House, key: string) =>
+const listed = async (service: TestService, key: string) =>
   expect
-    .poll(() => ask(house, key, 'modern', '/mcp', 'resources/templates/list'), { timeout: 20_000 })
+    .poll(() => ask(service, key, 'modern', '/mcp', 'resources/templates/list'), { timeout: 20_000 })
     .toContain('uriTemplate')
 
 const ownNames = { tool: TOOL, prompt: PROMPT }
 const ourNames = { tool: TOOL.replace('"big"', '"raw__big"'), prompt: PROMPT.replace('"ask"', '"raw__ask"') }
 
-async function expectExact(house: House, key: string): Promise<void> {
+async function expectExact(service: TestService, key: string): Promise<void> {
   for (const era of ERAS)
     for (const [path, { tool, prompt }] of [
       ['/mcp', ourNames],
@@ -75,7 +75,7 @@ async function expectExact(house: House, key: string): Promise<void> {
     ] as const) {
       const texts = [tool, prompt, RESOURCE, TEMPLATE]
       for (const [at, method] of METHODS.entries())
-        expect(await ask(house, key, era, path, method), `${era} ${path} ${method}`).toContain(
+        expect(await ask(service, key, era, path, method), `${era} ${path} ${method}`).toContain(
           `[${texts[at]}]`,
         )
     }
@@ -83,11 +83,11 @@ async function expectExact(house: House, key: string): Promise<void> {
 
 test('definitions of tools, prompts, resources and templates are listed as the server wrote them, at both paths, in both eras and after a restart of Toolroom (bytes are bytes)', async () => {
   const { open } = written()
-  const { house, key } = await open({ HOLD_CHANGED_TOOLS: 'true' }, { start_mode: 'on_demand' })
-  await listed(house, key)
-  await expectExact(house, key)
-  await house.close()
-  const again = await openHouse({ home: house.home, env: { HOLD_CHANGED_TOOLS: 'true' } })
+  const { service, key } = await open({ HOLD_CHANGED_TOOLS: 'true' }, { start_mode: 'on_demand' })
+  await listed(service, key)
+  await expectExact(service, key)
+  await service.close()
+  const again = await openTestService({ home: service.home, env: { HOLD_CHANGED_TOOLS: 'true' } })
   for (const era of ERAS)
     for (const [at, method] of METHODS.entries()) {
       const texts = [ourNames.tool, ourNames.prompt, RESOURCE, TEMPLATE]
@@ -106,11 +106,11 @@ test('of a tool with a page, of a page and of a template of pages only the URI i
     template: `{"uriTemplate":"${uri}/{id}","name":"any",${ODD}}`,
   })
   write({ ...texts('ui://a/b.html'), prompt: PROMPT })
-  const { house, key } = await open()
-  await listed(house, key)
+  const { service, key } = await open()
+  await listed(service, key)
   const { tool, resource, template } = texts('ui://raw/a/b.html')
   for (const era of ERAS) {
-    const list = (kind: string, path = '/mcp') => ask(house, key, era, path, `${kind}/list`)
+    const list = (kind: string, path = '/mcp') => ask(service, key, era, path, `${kind}/list`)
     expect(await list('tools')).toContain(`[${tool.replace('"big"', '"raw__big"')}]`)
     expect(await list('resources')).toContain(`[${resource}]`)
     expect(await list('resources/templates')).toContain(`[${template}]`)
@@ -122,11 +122,11 @@ test.each(ERAS)(
   'find_tools shows a %s agent the schema as the server wrote it (bytes are bytes)',
   async (era) => {
     const { open } = written()
-    const { house, key } = await open()
+    const { service, key } = await open()
     const payload = { tool_mode: 'search' }
-    await house.inject({ method: 'PUT', url: '/api/agents/cursor/tools', headers: AUTHORISED, payload })
+    await service.inject({ method: 'PUT', url: '/api/agents/cursor/tools', headers: AUTHORISED, payload })
     const query = '"name":"find_tools","arguments":{"query":"big"}'
-    const text = await ask(house, key, era, '/mcp', 'tools/call', query)
+    const text = await ask(service, key, era, '/mcp', 'tools/call', query)
     const schema = '{"type":"object","properties":{"n":{"maximum":18446744073709551615}}}'
     const shown = `{"name":"raw__big","description":"first","inputSchema":${schema}}`
     expect(text).toContain(`"structuredContent":{"tools":[${shown}],"total":1}`)
@@ -138,14 +138,14 @@ test('a tool that was approved by a version that did not keep its digits is not 
   const { open, write } = written()
   const rounded = JSON.stringify(JSON.parse(TOOL)) // what that version stored
   write({ tool: rounded, prompt: JSON.stringify(JSON.parse(PROMPT)) })
-  const { house, key } = await open({ HOLD_CHANGED_TOOLS: 'true' }, { start_mode: 'on_demand' })
-  await listed(house, key)
-  expect(await ask(house, key, 'legacy', '/mcp/raw', 'tools/list')).toContain(rounded)
+  const { service, key } = await open({ HOLD_CHANGED_TOOLS: 'true' }, { start_mode: 'on_demand' })
+  await listed(service, key)
+  expect(await ask(service, key, 'legacy', '/mcp/raw', 'tools/list')).toContain(rounded)
   write()
-  await post(house, '/api/servers/raw/restart')
-  await expect.poll(() => ask(house, key, 'legacy', '/mcp/raw', 'tools/list')).toContain(TOOL)
-  await expect.poll(() => ask(house, key, 'legacy', '/mcp', 'prompts/list')).toContain(ourNames.prompt)
-  const { items } = (await house.inject('/api/servers/raw/tools')).json<{ items: { state: string }[] }>()
+  await post(service, '/api/servers/raw/restart')
+  await expect.poll(() => ask(service, key, 'legacy', '/mcp/raw', 'tools/list')).toContain(TOOL)
+  await expect.poll(() => ask(service, key, 'legacy', '/mcp', 'prompts/list')).toContain(ourNames.prompt)
+  const { items } = (await service.inject('/api/servers/raw/tools')).json<{ items: { state: string }[] }>()
   expect(items.map(({ state }) => state)).toEqual(['ok'])
 })
 
@@ -154,8 +154,8 @@ test('a key that occurs twice in a definition is listed once, so that agents rea
   write({
     tool: '{"name":"big","description":"evil","description":"good","n":1.0,"inputSchema":{"type":"object"}}',
   })
-  const { house, key } = await open()
-  const text = await ask(house, key, 'legacy', '/mcp/raw', 'tools/list')
+  const { service, key } = await open()
+  const text = await ask(service, key, 'legacy', '/mcp/raw', 'tools/list')
   expect(text).toContain('[{"name":"big","description":"good","n":1,"inputSchema":{"type":"object"}}]')
 })
 
@@ -165,9 +165,9 @@ test.each([
 ])('a secret that a definition repeats %s is masked (R8)', async (_, secret, spelled) => {
   const { open, write } = written()
   write({ tool: `{"name":"big","x":1.0,"leak":${spelled},"inputSchema":{"type":"object"}}` })
-  const { house, key } = await open({}, { env: { API_TOKEN: secret } })
+  const { service, key } = await open({}, { env: { API_TOKEN: secret } })
   for (const path of ['/mcp', '/mcp/raw']) {
-    const text = await ask(house, key, 'legacy', path, 'tools/list')
+    const text = await ask(service, key, 'legacy', path, 'tools/list')
     expect(text).toContain('"leak"')
     expect(text).not.toContain(spelled)
     expect(text).not.toContain(secret)

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { openHouse, TOKEN } from '../../../test/support/house.ts'
 import { addLibrary, agentAt, modern, openLibraries } from '../../../test/support/libraries.ts'
 import { byNode } from '../../../test/support/real-servers.ts'
-import { post, until } from '../../../test/support/running.ts'
+import { post, until } from '../../../test/support/running-servers.ts'
+import { openTestService, TOKEN } from '../../../test/support/test-service.ts'
 
 const textIn = (result: unknown) => JSON.stringify(result)
 
 describe('the merged endpoint', () => {
   test('prompts of all servers are listed with the server id, and prompts/get reaches the right server', async () => {
-    const { house, agent } = await openLibraries()
+    const { service, agent } = await openLibraries()
     const names = (await agent.listPrompts()).prompts.map(({ name }) => name)
     expect(names).toEqual([
       'conformance__test_simple_prompt',
@@ -22,16 +22,16 @@ describe('the merged endpoint', () => {
     for (const server of ['north', 'south']) {
       const params = { name: `${server}__greet`, arguments: { who: 'you' } }
       expect(textIn(await agent.getPrompt(params))).toContain(`${server} greets you`)
-      expect(textIn(await modern(house, 'prompts/get', params))).toContain(`${server} greets you`)
+      expect(textIn(await modern(service, 'prompts/get', params))).toContain(`${server} greets you`)
     }
     await expect(agent.getPrompt({ name: 'greet' })).rejects.toMatchObject({ code: -32602 })
-    expect(await modern(house, 'prompts/get', { name: 'north__none' })).toMatchObject({
+    expect(await modern(service, 'prompts/get', { name: 'north__none' })).toMatchObject({
       error: { code: -32602 },
     })
   })
 
   test('resources of all servers are listed, and two resources with the same URI can both be read', async () => {
-    const { house, agent } = await openLibraries()
+    const { service, agent } = await openLibraries()
     const uris = (await agent.listResources()).resources.map(({ uri }) => uri)
     const wrapped = 'toolroom://south/book%3A%2F%2Fshared'
     expect(uris).toEqual([
@@ -48,7 +48,7 @@ describe('the merged endpoint', () => {
       { uri: 'book://shared', text: 'north has book://shared' },
     ])
     expect(await read(wrapped)).toMatchObject([{ uri: wrapped, text: 'south has book://shared' }])
-    expect((await modern(house, 'resources/read', { uri: wrapped })).result).toMatchObject({
+    expect((await modern(service, 'resources/read', { uri: wrapped })).result).toMatchObject({
       resultType: 'complete',
       cacheScope: 'private',
       contents: [{ uri: wrapped, text: 'south has book://shared' }],
@@ -71,20 +71,22 @@ describe('the merged endpoint', () => {
   })
 
   test('an unknown resource gets the error of each era', async () => {
-    const { house, agent } = await openLibraries()
+    const { service, agent } = await openLibraries()
     const uri = 'no://such'
     await expect(agent.readResource({ uri })).rejects.toMatchObject({ code: -32002, data: { uri } })
-    expect(await modern(house, 'resources/read', { uri })).toMatchObject({
+    expect(await modern(service, 'resources/read', { uri })).toMatchObject({
       error: { code: -32602, message: 'Resource not found', data: { uri } },
     })
     // This error comes from a legacy server and is translated.
-    expect(await modern(house, 'resources/read', { uri: 'toolroom://south/no%3A%2F%2Fsuch' })).toMatchObject({
+    expect(
+      await modern(service, 'resources/read', { uri: 'toolroom://south/no%3A%2F%2Fsuch' }),
+    ).toMatchObject({
       error: { code: -32602, data: { uri: 'toolroom://south/no%3A%2F%2Fsuch' } },
     })
   })
 
   test('completions reach the server of a prompt or a template', async () => {
-    const { house, agent } = await openLibraries()
+    const { service, agent } = await openLibraries()
     const argument = { name: 'x', value: 'y' }
     const prompt = { type: 'ref/prompt' as const, name: 'south__greet' }
     const template = { type: 'ref/resource' as const, uri: 'book://south/pages/{page}{?size}' }
@@ -92,7 +94,7 @@ describe('the merged endpoint', () => {
     expect(textIn(await agent.complete({ ref: template, argument }))).toContain(
       'south completes book://south/pages/{page}{?size}',
     )
-    expect(textIn(await modern(house, 'completion/complete', { ref: prompt, argument }))).toContain(
+    expect(textIn(await modern(service, 'completion/complete', { ref: prompt, argument }))).toContain(
       'south completes greet',
     )
     for (const ref of [
@@ -103,12 +105,12 @@ describe('the merged endpoint', () => {
   })
 
   test('an agent can read a resource that a tool result mentioned, from the server that mentioned it', async () => {
-    const { house, agent } = await openLibraries()
+    const { service, agent } = await openLibraries()
     const hidden = 'hidden://south/x'
     await expect(agent.readResource({ uri: hidden })).rejects.toMatchObject({ code: -32002 })
     await agent.callTool({ name: 'south__link' })
     expect(textIn(await agent.readResource({ uri: hidden }))).toContain(`south has ${hidden}`)
-    expect(textIn(await modern(house, 'resources/read', { uri: hidden }))).toContain(`south has ${hidden}`)
+    expect(textIn(await modern(service, 'resources/read', { uri: hidden }))).toContain(`south has ${hidden}`)
     // North lists the same URI, so the link to the resource of south is wrapped.
     const { content } = await agent.callTool({ name: 'south__link', arguments: { uri: 'book://shared' } })
     const [link] = content as { uri: string }[]
@@ -117,7 +119,7 @@ describe('the merged endpoint', () => {
   })
 
   test('/mcp merges the capabilities and instructions of all servers, and /mcp/{server_id} has those of one', async () => {
-    const { house, agent } = await openLibraries()
+    const { service, agent } = await openLibraries()
     const all = {
       tools: { listChanged: true },
       prompts: { listChanged: true },
@@ -126,14 +128,14 @@ describe('the merged endpoint', () => {
     }
     expect(agent.getServerCapabilities()).toEqual({ ...all, logging: {} })
     expect(agent.getInstructions()).toBe('## north\nAsk the north plainly')
-    expect((await modern(house, 'server/discover')).result).toMatchObject({
+    expect((await modern(service, 'server/discover')).result).toMatchObject({
       capabilities: all,
       instructions: '## north\nAsk the north plainly',
     })
-    const north = await agentAt(house, '/mcp/north')
+    const north = await agentAt(service, '/mcp/north')
     expect(north.getInstructions()).toBe('Ask the north plainly')
     expect((await north.listPrompts()).prompts.map(({ name }) => name)).toEqual(['greet'])
-    const echo = await agentAt(house, '/mcp/echo')
+    const echo = await agentAt(service, '/mcp/echo')
     expect(echo.getServerCapabilities()).toEqual({ tools: { listChanged: true } })
     expect(echo.getInstructions()).toBeUndefined()
   })
@@ -146,10 +148,10 @@ describe('the merged endpoint', () => {
   })
 
   test('servers that are hidden from an agent are neither listed nor read', async () => {
-    const { house, agent } = await openLibraries()
+    const { service, agent } = await openLibraries()
     const headers = { 'x-svc-token': TOKEN }
     const payload = { servers: ['south'] }
-    await house.inject({ method: 'PUT', url: '/api/agents/cursor/tools', headers, payload })
+    await service.inject({ method: 'PUT', url: '/api/agents/cursor/tools', headers, payload })
     expect((await agent.listPrompts()).prompts.map(({ name }) => name)).toEqual(['south__greet'])
     // No other visible server lists this URI, so it is not wrapped.
     const uris = (await agent.listResources()).resources.map(({ uri }) => uri)
@@ -161,11 +163,11 @@ describe('the merged endpoint', () => {
   })
 
   test('each merged list has one page: an empty cursor gets it, and any other cursor is refused', async () => {
-    const { house, agent } = await openLibraries()
+    const { service, agent } = await openLibraries()
     for (const method of ['prompts/list', 'resources/list', 'resources/templates/list']) {
-      expect(await modern(house, method, { cursor: 'x' })).toMatchObject({ error: { code: -32602 } })
-      const { result } = await modern(house, method)
-      expect((await modern(house, method, { cursor: '' })).result).toEqual(result)
+      expect(await modern(service, method, { cursor: 'x' })).toMatchObject({ error: { code: -32602 } })
+      const { result } = await modern(service, method)
+      expect((await modern(service, method, { cursor: '' })).result).toEqual(result)
       expect(result).toMatchObject({
         resultType: 'complete',
         ttlMs: expect.any(Number),
@@ -180,10 +182,10 @@ describe('failing, sleeping and deleted servers', () => {
   test.each(['--unlisted', '--stuck'])(
     'a server with %s neither breaks nor delays the lists of the others',
     async (fault) => {
-      const house = await openHouse()
-      await addLibrary(house, 'north')
-      await addLibrary(house, 'odd', [fault], { timeouts: { start_s: 60, stop_s: 1 } })
-      const agent = await agentAt(house)
+      const service = await openTestService()
+      await addLibrary(service, 'north')
+      await addLibrary(service, 'odd', [fault], { timeouts: { start_s: 60, stop_s: 1 } })
+      const agent = await agentAt(service)
       await expect
         .poll(async () => (await agent.listPrompts()).prompts.map(({ name }) => name))
         .toEqual(['north__greet', 'odd__greet'])
@@ -194,40 +196,40 @@ describe('failing, sleeping and deleted servers', () => {
   )
 
   test('a sleeping server is still listed after a restart of Toolroom, and a request wakes it', async () => {
-    const first = await openHouse()
+    const first = await openTestService()
     await addLibrary(first, 'north', [], { start_mode: 'on_demand' })
     const before = await agentAt(first)
     await expect.poll(async () => (await before.listPrompts()).prompts).toHaveLength(1)
     await expect.poll(async () => (await before.listResources()).resources).toHaveLength(2)
     await first.close()
 
-    const house = await openHouse({ home: first.home })
-    await until(house, 'north', ({ status }) => status === 'idle')
-    const agent = await agentAt(house)
+    const service = await openTestService({ home: first.home })
+    await until(service, 'north', ({ status }) => status === 'idle')
+    const agent = await agentAt(service)
     expect((await agent.listResources()).resources).toHaveLength(2)
     expect((await agent.listPrompts()).prompts.map(({ name }) => name)).toEqual(['north__greet'])
     expect(textIn(await agent.readResource({ uri: 'book://north/one' }))).toContain('north has')
-    await until(house, 'north', ({ status }) => status === 'running')
+    await until(service, 'north', ({ status }) => status === 'running')
   })
 
   test('a deleted server is no longer listed', async () => {
-    const house = await openHouse()
-    await addLibrary(house, 'north')
-    const agent = await agentAt(house)
+    const service = await openTestService()
+    await addLibrary(service, 'north')
+    const agent = await agentAt(service)
     await expect.poll(async () => (await agent.listPrompts()).prompts).toHaveLength(1)
-    await post(house, '/api/servers/north/stop')
-    await house.inject({ method: 'DELETE', url: '/api/servers/north', headers: { 'x-svc-token': TOKEN } })
+    await post(service, '/api/servers/north/stop')
+    await service.inject({ method: 'DELETE', url: '/api/servers/north', headers: { 'x-svc-token': TOKEN } })
     expect((await agent.listPrompts()).prompts).toEqual([])
     await expect(agent.readResource({ uri: 'book://north/one' })).rejects.toMatchObject({ code: -32002 })
   })
 })
 
 test('server-everything gives the same results at /mcp as at its own endpoint', async () => {
-  const house = await openHouse()
-  await addLibrary(house, 'north')
-  await post(house, '/api/servers', { name: 'everything', ...byNode('everything') })
-  await post(house, '/api/servers/everything/start')
-  const [agent, alone] = [await agentAt(house), await agentAt(house, '/mcp/everything')]
+  const service = await openTestService()
+  await addLibrary(service, 'north')
+  await post(service, '/api/servers', { name: 'everything', ...byNode('everything') })
+  await post(service, '/api/servers/everything/start')
+  const [agent, alone] = [await agentAt(service), await agentAt(service, '/mcp/everything')]
   const own = async () => (await alone.listResources()).resources
   const among = async () =>
     (await agent.listResources()).resources.filter(({ uri }) => !uri.startsWith('book://'))

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { Exchange, LegacyAgent, type Message, textIn } from '../../../test/support/event-streams.ts'
 import { newKey } from '../../../test/support/gateway.ts'
-import { openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { openTestService } from '../../../test/support/test-service.ts'
 
 const VERSION = '2025-03-26'
 
 async function setUp(version = VERSION, path = '/mcp/patient') {
-  const house = await openHouse()
-  await register(house, 'patient')
-  await post(house, '/api/servers/patient/start')
-  const endpoint = { address: house.address, key: await newKey(house), path }
+  const service = await openTestService()
+  await register(service, 'patient')
+  await post(service, '/api/servers/patient/start')
+  const endpoint = { address: service.address, key: await newKey(service), path }
   const agent = await LegacyAgent.open(endpoint, version, { elicitation: {} })
   const send = (body: unknown, session: string | null = agent.session) =>
     new Exchange(endpoint.address + endpoint.path, {

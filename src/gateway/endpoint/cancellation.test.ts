@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest'
 import { type Exchange, LegacyAgent, modernRequest, textIn } from '../../../test/support/event-streams.ts'
 import { newKey } from '../../../test/support/gateway.ts'
-import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 
 const CANCELLED = { code: -31499, message: 'The request was cancelled' }
 
 async function setUp() {
-  const house = await openHouse()
-  await register(house, 'patient')
-  await post(house, '/api/servers/patient/start')
-  const key = await newKey(house, 'cursor')
-  const endpoint = { address: house.address, key, path: '/mcp/patient' }
-  const observer = await LegacyAgent.open({ ...endpoint, key: await newKey(house, 'codex') })
+  const service = await openTestService()
+  await register(service, 'patient')
+  await post(service, '/api/servers/patient/start')
+  const key = await newKey(service, 'cursor')
+  const endpoint = { address: service.address, key, path: '/mcp/patient' }
+  const observer = await LegacyAgent.open({ ...endpoint, key: await newKey(service, 'codex') })
   const count = async (tool: 'held' | 'cancelled') => Number(textIn(await observer.call(tool).responded()))
   return {
-    house,
+    service,
     endpoint,
     /** Waits until the server holds this many calls. */
     held: (calls: number) => expect.poll(() => count('held')).toBe(calls),
@@ -25,12 +25,12 @@ async function setUp() {
   }
 }
 
-async function removeKey(house: House, agentType: string) {
-  const { items } = (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json<{
+async function removeKey(service: TestService, agentType: string) {
+  const { items } = (await service.inject({ url: '/api/keys', headers: AUTHORISED })).json<{
     items: { id: string; agent_type: string }[]
   }>()
   const id = items.find(({ agent_type }) => agent_type === agentType)?.id
-  await house.inject({ method: 'DELETE', url: `/api/keys/${id}`, headers: AUTHORISED })
+  await service.inject({ method: 'DELETE', url: `/api/keys/${id}`, headers: AUTHORISED })
 }
 
 test('a cancelled request of a legacy agent ends at once, and the server receives the cancellation', async () => {
@@ -91,14 +91,14 @@ test('a modern agent cancels a request by disconnecting', async () => {
 })
 
 test('deleting a key cancels its pending requests, in both eras', async () => {
-  const { house, endpoint, held, cancelled } = await setUp()
+  const { service, endpoint, held, cancelled } = await setUp()
   const agent = await LegacyAgent.open(endpoint)
   const calls: Exchange[] = [
     agent.call('hold'),
     modernRequest(endpoint, 'tools/call', { name: 'hold', arguments: {} }, { id: 'modern' }),
   ]
   await held(2)
-  await removeKey(house, 'cursor')
+  await removeKey(service, 'cursor')
   for (const call of calls) {
     await call.closed()
     expect(call.response?.error).toEqual(CANCELLED)

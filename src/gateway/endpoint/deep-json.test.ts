@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { Agent, callsStarted, type Era, META, newKey, textOf } from '../../../test/support/gateway.ts'
-import { openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { openTestService } from '../../../test/support/test-service.ts'
 
 const ERAS: readonly Era[] = ['legacy', 'modern']
 const MIB = 1024 * 1024
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
 async function setUp(kind: string, args: readonly string[] = []) {
-  const house = await openHouse()
-  await register(house, kind, args)
-  await post(house, `/api/servers/${kind}/start`)
-  return { house, key: await newKey(house) }
+  const service = await openTestService()
+  await register(service, kind, args)
+  await post(service, `/api/servers/${kind}/start`)
+  return { service, key: await newKey(service) }
 }
 
 /** Sends the text of the arguments as it is. */
@@ -25,9 +25,9 @@ async function call(agent: Agent, tool: string, args: string) {
 
 describe.each(ERAS)('JSON of a %s agent', (era) => {
   test('a request of 64 levels reaches the server, and one of 65 levels is refused with 400 before any server is called (case 20)', async () => {
-    const { house, key } = await setUp('mirror')
-    const agent = await Agent.open(house, key, era)
-    const started = await callsStarted(house)
+    const { service, key } = await setUp('mirror')
+    const agent = await Agent.open(service, key, era)
+    const started = await callsStarted(service)
     // The message, its params and the arguments are three levels.
     const accepted = await call(agent, 'mirror__mirror', `{"text":"[[[\\"[[","deep":${nested(61)}}`)
     expect(accepted).toMatchObject({ status: 200, body: { id: 7, result: {} } })
@@ -40,8 +40,8 @@ describe.each(ERAS)('JSON of a %s agent', (era) => {
   })
 
   test('10 MiB of brackets cost less CPU time than 10 MiB of zeros, and the next call is answered', async () => {
-    const { house, key } = await setUp('echo')
-    const agent = await Agent.open(house, key, era)
+    const { service, key } = await setUp('echo')
+    const agent = await Agent.open(service, key, era)
     const cpuOf = async (args: string) => {
       const before = process.cpuUsage()
       const { status, body } = await call(agent, 'echo__unknown', args)
@@ -64,8 +64,8 @@ describe('JSON of a server', () => {
   test.each(ERAS)(
     'a message of 100,000 levels to a %s agent is dropped, and its call is answered',
     async (era) => {
-      const { house, key } = await setUp('deep')
-      const agent = await Agent.open(house, key, era)
+      const { service, key } = await setUp('deep')
+      const agent = await Agent.open(service, key, era)
       for (const name of MESSAGES) {
         const params = { name: `deep__${name}`, arguments: {}, _meta: { progressToken: 'p' } }
         const { answers } = await agent.ask('tools/call', params)
@@ -77,8 +77,8 @@ describe('JSON of a server', () => {
   test.each(ERAS)(
     'a response of 100,000 levels fails only the call of the %s agent that it belongs to',
     async (era) => {
-      const { house, key } = await setUp('deep')
-      const agent = await Agent.open(house, key, era)
+      const { service, key } = await setUp('deep')
+      const agent = await Agent.open(service, key, era)
       for (const name of ['result', 'error']) {
         const { answers } = await agent.call(`deep__${name}`)
         expect(answers[0]?.error?.message, name).toContain('is nested deeper than 1000 levels')
@@ -88,8 +88,8 @@ describe('JSON of a server', () => {
   )
 
   test.each(ERAS)('messages and responses of 900 levels reach a %s agent', async (era) => {
-    const { house, key } = await setUp('deep', ['--levels=900'])
-    const agent = await Agent.open(house, key, era)
+    const { service, key } = await setUp('deep', ['--levels=900'])
+    const agent = await Agent.open(service, key, era)
     const { answers } = await agent.call('deep__result')
     expect(JSON.stringify(answers[0]?.result)).toContain(nested(900))
     expect((await agent.call('deep__error')).answers[0]?.error).toMatchObject({

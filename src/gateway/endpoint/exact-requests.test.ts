@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { objectText } from '../../../test/support/arbitrary-json.ts'
-import { add } from '../../../test/support/furnished.ts'
+import { runs } from '../../../test/support/full-or-short.ts'
 import { Agent, type Era, META, newKey } from '../../../test/support/gateway.ts'
-import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
-import { runs } from '../../../test/support/runs.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
+import { add } from '../../../test/support/with-servers.ts'
 
 const ERAS: readonly Era[] = ['legacy', 'modern']
 /** Each returns the text of every request that it receives. */
@@ -30,28 +30,28 @@ async function remote(name: string): Promise<string> {
 }
 
 async function setUp(names: readonly ServerName[] = SERVERS) {
-  const house = await openHouse()
+  const service = await openTestService()
   for (const name of names) {
     if (name.startsWith('stdio')) {
       const era = name === 'stdio' ? 'legacy' : 'modern'
-      await register(house, 'raw', [`--name=${name}`, `--era=${era}`], { name })
-      expect((await post(house, `/api/servers/${name}/start`)).statusCode).toBe(200)
+      await register(service, 'raw', [`--name=${name}`, `--era=${era}`], { name })
+      expect((await post(service, `/api/servers/${name}/start`)).statusCode).toBe(200)
     } else {
       const transport = name === 'sse' ? 'sse' : 'streamable_http'
-      const added = await add(house, { name, url: await remote(name), transport }, '/api/http-servers')
+      const added = await add(service, { name, url: await remote(name), transport }, '/api/http-servers')
       expect(added.statusCode, added.body).toBe(201)
-      const called = await post(house, `/api/http-servers/${name}/tools/echo/call`, { arguments: {} })
+      const called = await post(service, `/api/http-servers/${name}/tools/echo/call`, { arguments: {} })
       expect(called.statusCode, called.body).toBe(200)
     }
   }
-  const key = await newKey(house)
-  await expect.poll(() => resourcesOf(house, key), { timeout: 30_000 }).toBe(names.length)
-  return { house, key }
+  const key = await newKey(service)
+  await expect.poll(() => resourcesOf(service, key), { timeout: 30_000 }).toBe(names.length)
+  return { service, key }
 }
 
 /** The prompts and resources of a server are listed a moment after its tools. */
-async function resourcesOf(house: House, key: string): Promise<number> {
-  const agent = await Agent.open(house, key, 'modern')
+async function resourcesOf(service: TestService, key: string): Promise<number> {
+  const agent = await Agent.open(service, key, 'modern')
   const [resources, prompts] = [await agent.ask('resources/list'), await agent.ask('prompts/list')]
   const count = (result: unknown, field: string) => (result as Record<string, unknown[]>)[field]?.length ?? 0
   return Math.min(
@@ -61,7 +61,7 @@ async function resourcesOf(house: House, key: string): Promise<number> {
 }
 
 interface Sent {
-  readonly house: House
+  readonly service: TestService
   readonly agent: Agent
   readonly path: string
   readonly method: string
@@ -71,9 +71,9 @@ interface Sent {
 }
 
 /** The text that the server received. */
-async function receivedLine({ house, agent, path, method, name, params }: Sent): Promise<string> {
+async function receivedLine({ service, agent, path, method, name, params }: Sent): Promise<string> {
   const modern = { 'mcp-method': method, ...(name !== undefined && { 'mcp-name': name }) }
-  const reply = await fetch(`${house.address}${path}`, {
+  const reply = await fetch(`${service.address}${path}`, {
     method: 'POST',
     headers: {
       ...agent.headers,
@@ -95,11 +95,11 @@ const metaOf = (era: Era, more: string) =>
   era === 'modern' ? `{${JSON.stringify(META).slice(1, -1)},"x/own":${more}}` : `{"x/own":${more}}`
 
 test('every number, string and key order of an agent reaches every kind of server byte for byte, in both eras, small and large (Must hold: every JSON number)', async () => {
-  const { house, key } = await setUp()
-  const agents = await Promise.all(ERAS.map((era) => Agent.open(house, key, era)))
+  const { service, key } = await setUp()
+  const agents = await Promise.all(ERAS.map((era) => Agent.open(service, key, era)))
   const legacyAlone = new Map<string, Agent>()
   for (const server of SERVERS)
-    legacyAlone.set(server, await Agent.open(house, key, 'legacy', `/mcp/${server}`))
+    legacyAlone.set(server, await Agent.open(service, key, 'legacy', `/mcp/${server}`))
   await fc.assert(
     fc.asyncProperty(
       objectText,
@@ -116,7 +116,7 @@ test('every number, string and key order of an agent reaches every kind of serve
             const path = alone ? `/mcp/${server}` : '/mcp'
             const prefix = alone ? '' : `${server}__`
             const meta = `"_meta":${metaOf(era, own)}`
-            const to = { house, agent, path }
+            const to = { service, agent, path }
             const called = await receivedLine({
               ...to,
               method: 'tools/call',
@@ -162,11 +162,11 @@ const EXAMPLES: [string, string, boolean, boolean][] = [
 test.each(ERAS)(
   'the name of a %s agent occurs once in what a server receives, also when the agent sent it twice, so that no parser reads another one',
   async (era) => {
-    const { house, key } = await setUp(['stdio', 'stdio-modern'])
-    const agent = await Agent.open(house, key, era)
+    const { service, key } = await setUp(['stdio', 'stdio-modern'])
+    const agent = await Agent.open(service, key, era)
     for (const server of ['stdio', 'stdio-modern']) {
       const line = await receivedLine({
-        house,
+        service,
         agent,
         path: '/mcp',
         method: 'tools/call',
@@ -183,18 +183,18 @@ test.each(ERAS)(
 test.each(ERAS)(
   'call_tool of a %s agent in search mode passes the bytes of the inner arguments',
   async (era) => {
-    const { house, key } = await setUp(['stdio', 'stdio-modern'])
-    await house.inject({
+    const { service, key } = await setUp(['stdio', 'stdio-modern'])
+    await service.inject({
       method: 'PUT',
       url: '/api/agents/cursor/tools',
       headers: AUTHORISED,
       payload: { tool_mode: 'search' },
     })
-    const agent = await Agent.open(house, key, era)
+    const agent = await Agent.open(service, key, era)
     for (const server of ['stdio', 'stdio-modern']) {
       const args = `{"name":"${server}__echo","arguments":{ "a":1.0,"b":1e400,"a":-0 }}`
       const line = await receivedLine({
-        house,
+        service,
         agent,
         path: '/mcp',
         method: 'tools/call',
@@ -221,9 +221,9 @@ const ANSWER =
 test.each(['stdio', 'stdio-modern'] as const)(
   'the answer of an agent to a request of the server %s reaches it byte for byte, in both eras, and the id of a legacy server comes back as it was written',
   async (server) => {
-    const { house, key } = await setUp([server])
+    const { service, key } = await setUp([server])
     const name = `${server}__ask`
-    const modern = await Agent.open(house, key, 'modern')
+    const modern = await Agent.open(service, key, 'modern')
     const meta = JSON.stringify(META).replace('{}', '{"elicitation":{}}')
     const call = (more: string) =>
       `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"${name}","arguments":{},"_meta":${meta}${more}}}`
@@ -234,7 +234,7 @@ test.each(['stdio', 'stdio-modern'] as const)(
     const [done = ''] = await exchange(modern, call(`,"inputResponses":{"${asked}":${ANSWER}}${state}`))
     expect(JSON.parse(done).result.line).toContain(ANSWER)
 
-    const session = await LegacySession.open(house, key)
+    const session = await LegacySession.open(service, key)
     const line = await session.answering(name, ANSWER)
     expect(line).toContain(ANSWER)
     if (server === 'stdio') expect(line).toBe(`{"jsonrpc":"2.0","id":9007199254740993,"result":${ANSWER}}`)
@@ -251,7 +251,7 @@ class LegacySession {
     this.#headers = headers
   }
 
-  static async open({ address }: House, key: string): Promise<LegacySession> {
+  static async open({ address }: TestService, key: string): Promise<LegacySession> {
     const headers = {
       authorization: `Bearer ${key}`,
       'content-type': 'application/json',
@@ -285,8 +285,8 @@ class LegacySession {
 test.each(ERAS)(
   'progress is reported to a %s agent with its token as it was written, also when JavaScript cannot represent it',
   async (era) => {
-    const { house, key } = await setUp(['stdio', 'stdio-modern'])
-    const agent = await Agent.open(house, key, era)
+    const { service, key } = await setUp(['stdio', 'stdio-modern'])
+    const agent = await Agent.open(service, key, era)
     for (const server of ['stdio', 'stdio-modern'])
       for (const token of ['9007199254740993', '1e400', '"\\u0061"', '0', '1.5']) {
         const meta = `{"progressToken":${token}${era === 'modern' ? `,${JSON.stringify(META).slice(1)}` : '}'}`
@@ -305,16 +305,16 @@ test.each(ERAS)(
 test.each(ERAS)(
   'a result in which a %s agent gets our URI for a resource keeps all other bytes',
   async (era) => {
-    const house = await openHouse()
+    const service = await openTestService()
     for (const name of ['north', 'south']) {
-      await register(house, 'raw', [`--name=${name}`, '--uri=book:///one'], { name })
-      await post(house, `/api/servers/${name}/start`)
+      await register(service, 'raw', [`--name=${name}`, '--uri=book:///one'], { name })
+      await post(service, `/api/servers/${name}/start`)
     }
-    const key = await newKey(house)
-    await expect.poll(() => resourcesOf(house, key), { timeout: 30_000 }).toBe(2)
-    const agent = await Agent.open(house, key, era)
+    const key = await newKey(service)
+    await expect.poll(() => resourcesOf(service, key), { timeout: 30_000 }).toBe(2)
+    const agent = await Agent.open(service, key, era)
     const uri = 'toolroom://south/book%3A%2F%2F%2Fone'
-    const reply = await fetch(`${house.address}/mcp`, {
+    const reply = await fetch(`${service.address}/mcp`, {
       method: 'POST',
       headers: {
         ...agent.headers,

@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { openTestService } from '../../../test/support/test-service.ts'
 import type { NewKey } from '../keys/keys.schema.ts'
 
 const LARGE = 'y'.repeat(9000)
 
 async function setUp(args: readonly string[] = []) {
-  const house = await openHouse()
-  await register(house, 'mirror', args)
-  await post(house, '/api/servers/mirror/start')
-  const { key } = (await post(house, '/api/keys', { agent_type: 'cursor' })).json<NewKey>()
+  const service = await openTestService()
+  await register(service, 'mirror', args)
+  await post(service, '/api/servers/mirror/start')
+  const { key } = (await post(service, '/api/keys', { agent_type: 'cursor' })).json<NewKey>()
   const send = (body: string | Buffer, session?: string) =>
-    fetch(`${house.address}/mcp`, {
+    fetch(`${service.address}/mcp`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -38,7 +38,7 @@ async function setUp(args: readonly string[] = []) {
     }
     return { id, params: JSON.parse(result.content[0]?.text ?? '') as { name: string; arguments: object } }
   }
-  return { house, send: (body: string) => send(body, session), receivedParams }
+  return { service, send: (body: string) => send(body, session), receivedParams }
 }
 
 const call = (args: unknown, id: unknown = 0) => ({
@@ -85,17 +85,17 @@ test.each([
 })
 
 test('a large result reaches the agent unchanged and counts as a success', async () => {
-  const { house, send } = await setUp(['--pad=100000'])
+  const { service, send } = await setUp(['--pad=100000'])
   const reply = await send(JSON.stringify(call({ a: 1 })))
   const { result } = (await reply.json()) as { result: { structuredContent: { pad: string } } }
   expect(result.structuredContent.pad).toHaveLength(100_000)
-  const summary = (await house.inject('/api/metrics/summary')).json<{ calls: object }>()
+  const summary = (await service.inject('/api/metrics/summary')).json<{ calls: object }>()
   expect(summary.calls).toMatchObject({ total: 1, ok: 1, error: 0 })
 })
 
 test('a large result with isError counts as an error', async () => {
-  const { house, send } = await setUp(['--pad=100000', '--error'])
+  const { service, send } = await setUp(['--pad=100000', '--error'])
   expect(await (await send(JSON.stringify(call({})))).json()).toMatchObject({ result: { isError: true } })
-  const summary = (await house.inject('/api/metrics/summary')).json<{ calls: object }>()
+  const summary = (await service.inject('/api/metrics/summary')).json<{ calls: object }>()
   expect(summary.calls).toMatchObject({ total: 1, ok: 0, error: 1 })
 })

@@ -9,8 +9,8 @@ import {
   textIn,
 } from '../../../test/support/event-streams.ts'
 import { newKey } from '../../../test/support/gateway.ts'
-import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
 import { PendingInputs } from './pending-input.ts'
 
 const CAPABILITIES = { elicitation: {}, sampling: {} }
@@ -18,14 +18,14 @@ const ASK = { name: 'ask', arguments: {} }
 const accept = (name: string) => ({ action: 'accept', content: { name } })
 
 async function setUp(more: object = {}) {
-  const house = await openHouse()
-  await register(house, 'patient', [], more)
-  await post(house, '/api/servers/patient/start')
-  const key = await newKey(house)
-  const endpoint = { address: house.address, key, path: '/mcp/patient' }
-  const observer = await LegacyAgent.open({ ...endpoint, key: await newKey(house, 'codex') })
+  const service = await openTestService()
+  await register(service, 'patient', [], more)
+  await post(service, '/api/servers/patient/start')
+  const key = await newKey(service)
+  const endpoint = { address: service.address, key, path: '/mcp/patient' }
+  const observer = await LegacyAgent.open({ ...endpoint, key: await newKey(service, 'codex') })
   const cancelled = () => observer.call('cancelled').responded().then(textIn)
-  return { house, endpoint, cancelled }
+  return { service, endpoint, cancelled }
 }
 
 /** A request that is sent several times, each time with a new id. */
@@ -184,12 +184,12 @@ describe('requests of a legacy server to a modern agent', () => {
   test.each(['streamable', 'sse'] as const)(
     'a request of an HTTP server reaches a modern agent as input_required, over %s',
     async (over) => {
-      const house = await openHouse()
+      const service = await openTestService()
       const server = await openAsking({ over })
       onTestFinished(() => void server.close())
-      await post(house, '/api/http-servers', { name: 'asking', url: server.url })
-      await post(house, '/api/http-servers/asking/tools/unknown/call', {}) // connects to the server
-      const endpoint = { address: house.address, key: await newKey(house), path: '/mcp/asking' }
+      await post(service, '/api/http-servers', { name: 'asking', url: server.url })
+      await post(service, '/api/http-servers/asking/tools/unknown/call', {}) // connects to the server
+      const endpoint = { address: service.address, key: await newKey(service), path: '/mcp/asking' }
       const request = new RetriedRequest(endpoint, { name: 'ask', arguments: { kind: 'elicitation' } })
       const first = await request.response()
       const last = await request.response({
@@ -203,7 +203,7 @@ describe('requests of a legacy server to a modern agent', () => {
 
 describe('requestState', () => {
   test('a requestState is valid once, only for its agent and its request, and invalid attempts do not use it up', async () => {
-    const { house, endpoint } = await setUp()
+    const { service, endpoint } = await setUp()
     const request = new RetriedRequest(endpoint, ASK)
     const requestState = stateOf(await request.response())
     const inputResponses = { 1: accept('me') }
@@ -215,7 +215,10 @@ describe('requestState', () => {
       request.response({ inputResponses, requestState: `${prefix}.${content}` }),
       request.response({ inputResponses, requestState: 'anything' }),
       request.response({ inputResponses, requestState, arguments: { questions: 2 } }),
-      request.response({ inputResponses, requestState }, { ...endpoint, key: await newKey(house, 'gemini') }),
+      request.response(
+        { inputResponses, requestState },
+        { ...endpoint, key: await newKey(service, 'gemini') },
+      ),
     ]
     for (const { error } of await Promise.all(invalid))
       expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('requestState') })
@@ -262,11 +265,11 @@ describe('calls that wait for input', () => {
   })
 
   test('a call that waits for input is cancelled when its key is deleted', async () => {
-    const { house, endpoint, cancelled } = await setUp()
+    const { service, endpoint, cancelled } = await setUp()
     await new RetriedRequest(endpoint, ASK).response()
-    const { items } = (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json()
+    const { items } = (await service.inject({ url: '/api/keys', headers: AUTHORISED })).json()
     const own = items.find(({ agent_type }: { agent_type: string }) => agent_type === 'cursor')
-    await house.inject({ method: 'DELETE', url: `/api/keys/${own.id}`, headers: AUTHORISED })
+    await service.inject({ method: 'DELETE', url: `/api/keys/${own.id}`, headers: AUTHORISED })
     await expect.poll(cancelled).toBe('1')
   })
 

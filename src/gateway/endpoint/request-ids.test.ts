@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { Agent, type Era, META, newKey } from '../../../test/support/gateway.ts'
-import { openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { openTestService } from '../../../test/support/test-service.ts'
 
 const ERAS: readonly Era[] = ['legacy', 'modern']
 
 async function setUp(era: Era) {
-  const house = await openHouse()
-  await register(house, 'echo')
-  await post(house, '/api/servers/echo/start')
-  const agent = await Agent.open(house, await newKey(house), era)
+  const service = await openTestService()
+  await register(service, 'echo')
+  await post(service, '/api/servers/echo/start')
+  const agent = await Agent.open(service, await newKey(service), era)
   const isModern = era === 'modern'
   /** Sends a message as it is. */
   const send = async (body: string, method = 'tools/call', name = 'echo__echo') => {
@@ -19,7 +19,7 @@ async function setUp(era: Era) {
   const meta = isModern ? `,"_meta":${JSON.stringify(META)}` : ''
   const call = (id: string, tool = 'echo', args = '{"text":"hi"}') =>
     `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"echo__${tool}","arguments":${args}${meta}}}`
-  return { house, agent, send, call, meta }
+  return { service, agent, send, call, meta }
 }
 
 describe.each(ERAS)('the id of a request of a %s agent', (era) => {
@@ -97,15 +97,15 @@ describe('two pending requests of one session', () => {
 })
 
 test('subscriptions/listen names its own id as it was written, in every message (bytes are bytes)', async () => {
-  const { house, agent, meta } = await setUp('modern')
+  const { service, agent, meta } = await setUp('modern')
   const id = '9007199254740993'
   const params = `{"notifications":{"toolsListChanged":true}${meta}}`
-  const reply = await fetch(`${house.address}/mcp`, {
+  const reply = await fetch(`${service.address}/mcp`, {
     method: 'POST',
     headers: { ...agent.headers, 'content-type': 'application/json', 'mcp-method': 'subscriptions/listen' },
     body: `{"jsonrpc":"2.0","id":${id},"method":"subscriptions/listen","params":${params}}`,
   })
-  await house.close()
+  await service.close()
   const text = await reply.text()
   const events = text.split('\n\n').filter((event) => event.includes('data: '))
   for (const event of events) expect(event).toContain(`"io.modelcontextprotocol/subscriptionId":${id}`)

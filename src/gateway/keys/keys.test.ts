@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
+import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
 import type { KeyView, NewKey } from './keys.schema.ts'
 
 async function setUp() {
-  const house = await openHouse()
+  const service = await openTestService()
   const request = (method: 'GET' | 'POST' | 'DELETE', path: string, payload?: object) =>
-    house.inject({ method, url: `/api/keys${path}`, headers: AUTHORISED, ...(payload && { payload }) })
-  return { house, request }
+    service.inject({ method, url: `/api/keys${path}`, headers: AUTHORISED, ...(payload && { payload }) })
+  return { service, request }
 }
 
 test('a new key is shown once, then listed without its secret, and can be deleted', async () => {
-  const { house, request } = await setUp()
+  const { service, request } = await setUp()
   const created = await request('POST', '', { agent_type: 'cursor', name: 'my laptop' })
   expect(created.statusCode).toBe(201)
   const { id, key, ...rest } = created.json<NewKey>()
@@ -22,14 +22,14 @@ test('a new key is shown once, then listed without its secret, and can be delete
   const list = await request('GET', '')
   expect(list.json<{ items: KeyView[] }>().items).toMatchObject([{ id, name: 'my laptop' }])
   expect(list.body).not.toContain(key)
-  expect(readFileSync(join(house.data, 'toolroom.db')).includes(key)).toBe(false)
+  expect(readFileSync(join(service.data, 'toolroom.db')).includes(key)).toBe(false)
   expect((await request('DELETE', `/${id}`)).statusCode).toBe(204)
   expect((await request('DELETE', `/${id}`)).statusCode).toBe(404)
   expect((await request('GET', '')).json().total).toBe(0)
 })
 
 test('a deleted key is refused at the gateway at once, and the other keys of the agent are not', async () => {
-  const { house, request } = await setUp()
+  const { service, request } = await setUp()
   const make = async () => (await request('POST', '', { agent_type: 'cursor' })).json<NewKey>()
   const [deleted, kept] = [await make(), await make()]
   const statusOf = async ({ key }: NewKey) => {
@@ -39,7 +39,7 @@ test('a deleted key is refused at the gateway at once, and the other keys of the
       'content-type': 'application/json',
     }
     const hello = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18' } }
-    const reply = await fetch(`${house.address}/mcp`, {
+    const reply = await fetch(`${service.address}/mcp`, {
       method: 'POST',
       headers,
       body: JSON.stringify(hello),
@@ -53,11 +53,11 @@ test('a deleted key is refused at the gateway at once, and the other keys of the
 })
 
 test('managing keys needs the token, and a gateway key gives no access to /api', async () => {
-  const { house, request } = await setUp()
+  const { service, request } = await setUp()
   const { key } = (await request('POST', '', { agent_type: 'cursor' })).json<NewKey>()
-  expect((await house.inject('/api/keys')).statusCode).toBe(401)
+  expect((await service.inject('/api/keys')).statusCode).toBe(401)
   for (const headers of [{ 'x-svc-token': key }, { authorization: `Bearer ${key}` }])
-    expect((await house.inject({ url: '/api/keys', headers })).statusCode).toBe(401)
+    expect((await service.inject({ url: '/api/keys', headers })).statusCode).toBe(401)
 })
 
 test.each([

@@ -7,19 +7,19 @@ import {
   textIn,
 } from '../../../test/support/event-streams.ts'
 import { newKey } from '../../../test/support/gateway.ts'
-import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
 import { Sessions } from '../sessions/sessions.ts'
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
 const TOOLS = { notifications: { toolsListChanged: true } }
 
 async function setUp() {
-  const house = await openHouse()
-  await register(house, 'patient')
-  await post(house, '/api/servers/patient/start')
-  const endpoint = { address: house.address, key: await newKey(house), path: '/mcp' }
-  return { house, endpoint }
+  const service = await openTestService()
+  await register(service, 'patient')
+  await post(service, '/api/servers/patient/start')
+  const endpoint = { address: service.address, key: await newKey(service), path: '/mcp' }
+  return { service, endpoint }
 }
 
 const listen = (endpoint: Endpoint, params: Record<string, unknown>, id: number | string) =>
@@ -29,13 +29,13 @@ const methods = ({ messages }: Exchange) => messages.map(({ method }) => method)
 
 describe('subscriptions/listen', () => {
   test('a subscriptions/listen request gets only the notifications it asked for, each with its subscription id', async () => {
-    const { house, endpoint } = await setUp()
+    const { service, endpoint } = await setUp()
     const [tools, prompts] = [
       listen(endpoint, TOOLS, 0),
       listen(endpoint, { notifications: { promptsListChanged: true } }, 'prompts'),
     ]
     await expect.poll(() => [tools, prompts].every(({ messages }) => messages.length > 0)).toBe(true)
-    await register(house, 'noisy')
+    await register(service, 'noisy')
     await expect.poll(() => methods(tools)).toContain('notifications/tools/list_changed')
     expect(new Set(methods(tools))).toEqual(
       new Set(['notifications/subscriptions/acknowledged', 'notifications/tools/list_changed']),
@@ -60,13 +60,13 @@ describe('subscriptions/listen', () => {
   ] as const)(
     'a subscriptions/listen request ends with notifications/cancelled and a result when %s',
     async (_, what) => {
-      const { house, endpoint } = await setUp()
+      const { service, endpoint } = await setUp()
       const stream = listen(endpoint, TOOLS, 0)
       await expect.poll(() => stream.messages.length).toBeGreaterThan(0)
-      if (what === 'service') await house.close()
+      if (what === 'service') await service.close()
       else {
-        const { items } = (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json()
-        await house.inject({ method: 'DELETE', url: `/api/keys/${items[0].id}`, headers: AUTHORISED })
+        const { items } = (await service.inject({ url: '/api/keys', headers: AUTHORISED })).json()
+        await service.inject({ method: 'DELETE', url: `/api/keys/${items[0].id}`, headers: AUTHORISED })
       }
       await stream.closed()
       expect(stream.messages.slice(-2)).toEqual([

@@ -8,9 +8,9 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type House, openHouse, TOKEN } from '../../../test/support/house.ts'
 import { addLibrary, agentAt, modern, modernFetch } from '../../../test/support/libraries.ts'
-import { definition, post, until } from '../../../test/support/running.ts'
+import { definition, post, until } from '../../../test/support/running-servers.ts'
+import { openTestService, type TestService, TOKEN } from '../../../test/support/test-service.ts'
 
 const TOOLS_CHANGED = 'notifications/tools/list_changed'
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
@@ -18,19 +18,19 @@ const SHARED = 'book://shared'
 const WRAPPED = 'toolroom://south/book%3A%2F%2Fshared'
 
 async function setUp() {
-  const house = await openHouse()
-  await addLibrary(house, 'north')
-  await addLibrary(house, 'south')
-  const agent = await agentAt(house)
+  const service = await openTestService()
+  await addLibrary(service, 'north')
+  await addLibrary(service, 'south')
+  const agent = await agentAt(service)
   await expect.poll(async () => (await agent.listResources()).resources).toHaveLength(4)
   await expect.poll(async () => (await agent.listPrompts()).prompts).toHaveLength(2)
-  return { house, agent }
+  return { service, agent }
 }
 
 /** A legacy agent, and the notifications that it received. */
-async function receivingAgent(house: House, path = '/mcp') {
+async function receivingAgent(service: TestService, path = '/mcp') {
   const received = { logs: [] as unknown[], updates: [] as unknown[], lists: [] as string[] }
-  const client = await agentAt(house, path, (it) => {
+  const client = await agentAt(service, path, (it) => {
     it.setNotificationHandler(
       LoggingMessageNotificationSchema,
       ({ params }) => void received.logs.push(params),
@@ -52,8 +52,8 @@ async function requestsTo(client: Client, server: string) {
 }
 
 /** The messages of a `subscriptions/listen` request, as they arrive. */
-async function subscribed(house: House, notifications: object, path = '/mcp') {
-  const reply = await modernFetch(house, 'subscriptions/listen', { notifications }, {}, path)
+async function subscribed(service: TestService, notifications: object, path = '/mcp') {
+  const reply = await modernFetch(service, 'subscriptions/listen', { notifications }, {}, path)
   const messages: { method?: string; params?: object }[] = []
   const read = async () => {
     let rest = ''
@@ -74,20 +74,20 @@ async function subscribed(house: House, notifications: object, path = '/mcp') {
 
 describe('tool lists', () => {
   test('a session at /mcp/{server_id} is told about changed tools of its own server, not of other servers', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     for (const name of ['own', 'other']) {
-      await post(house, '/api/servers', { ...definition('relay'), name })
-      await post(house, `/api/servers/${name}/start`)
+      await post(service, '/api/servers', { ...definition('relay'), name })
+      await post(service, `/api/servers/${name}/start`)
     }
     const told: string[] = []
     for (const path of ['/mcp', '/mcp/own'])
-      await agentAt(house, path, (it) =>
+      await agentAt(service, path, (it) =>
         it.setNotificationHandler(ToolListChangedNotificationSchema, () => void told.push(path)),
       )
     const count = (path: string) => told.filter((each) => each === path).length
-    const listening = await subscribed(house, { toolsListChanged: true }, '/mcp/own')
+    const listening = await subscribed(service, { toolsListChanged: true }, '/mcp/own')
     const toldByListen = () => listening.filter(({ method }) => method === TOOLS_CHANGED).length
-    const grow = (name: string) => post(house, `/api/servers/${name}/tools/grow/call`, {})
+    const grow = (name: string) => post(service, `/api/servers/${name}/tools/grow/call`, {})
 
     const settled = async () => {
       for (let before = -1; before !== count('/mcp'); await sleep(300)) before = count('/mcp')
@@ -95,10 +95,10 @@ describe('tool lists', () => {
     await settled()
     const [all, own, listened] = [count('/mcp'), count('/mcp/own'), toldByListen()]
     await grow('other')
-    await post(house, '/api/servers', { ...definition('echo'), name: 'third' })
-    await house.inject({ method: 'DELETE', url: '/api/servers/third', headers: { 'x-svc-token': TOKEN } })
+    await post(service, '/api/servers', { ...definition('echo'), name: 'third' })
+    await service.inject({ method: 'DELETE', url: '/api/servers/third', headers: { 'x-svc-token': TOKEN } })
     await expect.poll(() => count('/mcp')).toBeGreaterThan(all)
-    await house.inject({
+    await service.inject({
       method: 'PUT',
       url: '/api/agents/cursor/tools',
       headers: { 'x-svc-token': TOKEN },
@@ -116,11 +116,11 @@ describe('tool lists', () => {
 
 describe('log messages', () => {
   test('a session gets the log messages of its own calls from its level on, with the server id in the logger name, and no other session gets them', async () => {
-    const { house, agent } = await setUp()
+    const { service, agent } = await setUp()
     const [withLevel, withoutLevel, oneServer] = [
-      await receivingAgent(house),
-      await receivingAgent(house),
-      await receivingAgent(house, '/mcp/south'),
+      await receivingAgent(service),
+      await receivingAgent(service),
+      await receivingAgent(service, '/mcp/south'),
     ]
     await withLevel.client.setLoggingLevel('info')
     await expect.poll(async () => (await requestsTo(agent, 'south')).level).toBe('info')
@@ -148,23 +148,23 @@ describe('log messages', () => {
   })
 
   test('a server gets the lowest level of all sessions, also after a restart, and a higher one when that session ends', async () => {
-    const { house, agent } = await setUp()
-    const [debugging, quiet] = [await receivingAgent(house), await receivingAgent(house)]
+    const { service, agent } = await setUp()
+    const [debugging, quiet] = [await receivingAgent(service), await receivingAgent(service)]
     await quiet.client.setLoggingLevel('error')
     await debugging.client.setLoggingLevel('debug')
     await expect.poll(async () => (await requestsTo(agent, 'north')).level).toBe('debug')
-    await post(house, '/api/servers/north/restart')
+    await post(service, '/api/servers/north/restart')
     await expect.poll(async () => (await requestsTo(agent, 'north')).level).toBe('debug')
     await endSession(debugging.client)
     await expect.poll(async () => (await requestsTo(agent, 'north')).level).toBe('error')
   })
 
   test('a modern request gets log messages only if it sets a log level', async () => {
-    const { house } = await setUp()
+    const { service } = await setUp()
     const call = { name: 'south__log', arguments: {} }
-    const withoutLevel = await (await modernFetch(house, 'tools/call', call)).text()
+    const withoutLevel = await (await modernFetch(service, 'tools/call', call)).text()
     expect(withoutLevel).not.toContain('notifications/message')
-    const withLevel = await (await modernFetch(house, 'tools/call', call, { [LOG_LEVEL]: 'error' })).text()
+    const withLevel = await (await modernFetch(service, 'tools/call', call, { [LOG_LEVEL]: 'error' })).text()
     const messages = [...withLevel.matchAll(/^data: ?(.+)$/gm)].map(([, data]) => JSON.parse(data ?? ''))
     expect(messages).toMatchObject([
       { method: 'notifications/message', params: { level: 'error', logger: 'south/desk' } },
@@ -175,17 +175,17 @@ describe('log messages', () => {
 
 describe('resource subscriptions', () => {
   test('each subscriber gets updates of a resource under the URI it uses, and the server gets one subscription', async () => {
-    const { house, agent } = await setUp()
+    const { service, agent } = await setUp()
     const subscribers = [
-      await receivingAgent(house),
-      await receivingAgent(house),
-      await receivingAgent(house, '/mcp/south'),
+      await receivingAgent(service),
+      await receivingAgent(service),
+      await receivingAgent(service, '/mcp/south'),
     ]
     const [one, two, oneServer] = subscribers
     await one?.client.subscribeResource({ uri: WRAPPED })
     await two?.client.subscribeResource({ uri: WRAPPED })
     await oneServer?.client.subscribeResource({ uri: SHARED })
-    const other = await receivingAgent(house)
+    const other = await receivingAgent(service)
     await other.client.subscribeResource({ uri: SHARED })
     expect((await requestsTo(agent, 'south')).subscribes).toEqual([SHARED])
     expect((await requestsTo(agent, 'north')).subscribes).toEqual([SHARED])
@@ -207,8 +207,8 @@ describe('resource subscriptions', () => {
   })
 
   test('a request to unsubscribe from a resource that is not subscribed to is answered by its server, unless another client is subscribed', async () => {
-    const { house, agent } = await setUp()
-    const [subscribed, other] = [await receivingAgent(house), await receivingAgent(house, '/mcp/north')]
+    const { service, agent } = await setUp()
+    const [subscribed, other] = [await receivingAgent(service), await receivingAgent(service, '/mcp/north')]
     await subscribed.client.subscribeResource({ uri: 'book://north/one' })
     await other.client.unsubscribeResource({ uri: 'book://north/one' })
     expect((await requestsTo(agent, 'north')).unsubscribes).toEqual([])
@@ -217,10 +217,10 @@ describe('resource subscriptions', () => {
   })
 
   test('resource subscriptions survive a restart of the server, and an unknown resource is refused', async () => {
-    const { house, agent } = await setUp()
-    const { client, received } = await receivingAgent(house)
+    const { service, agent } = await setUp()
+    const { client, received } = await receivingAgent(service)
     await client.subscribeResource({ uri: 'book://north/one' })
-    await post(house, '/api/servers/north/restart')
+    await post(service, '/api/servers/north/restart')
     await expect.poll(async () => (await requestsTo(agent, 'north')).subscribes).toEqual(['book://north/one'])
     await agent.callTool({ name: 'north__touch', arguments: { uri: 'book://north/one' } })
     await expect.poll(() => received.updates).toEqual(['book://north/one'])
@@ -228,9 +228,9 @@ describe('resource subscriptions', () => {
   })
 
   test('a modern agent gets an acknowledgement of its resource subscriptions first, and then their updates', async () => {
-    const { house, agent } = await setUp()
+    const { service, agent } = await setUp()
     const requested = { resourceSubscriptions: [WRAPPED, 'no://such'], promptsListChanged: true }
-    const messages = await subscribed(house, requested)
+    const messages = await subscribed(service, requested)
     expect(messages[0]).toMatchObject({
       method: 'notifications/subscriptions/acknowledged',
       params: { notifications: { resourceSubscriptions: [WRAPPED], promptsListChanged: true } },
@@ -249,18 +249,18 @@ describe('resource subscriptions', () => {
 
 describe('list changes', () => {
   test('an entry that is not offered because of a conflict is logged once', async () => {
-    const { house } = await setUp()
+    const { service } = await setUp()
     const lines = async () =>
-      (await house.inject('/api/logs?server_id=south&search=offered')).json<{ items: object[] }>().items
+      (await service.inject('/api/logs?server_id=south&search=offered')).json<{ items: object[] }>().items
     await expect
       .poll(lines)
       .toMatchObject([{ server_id: 'south', data: { kind: 'resource_template', name: 'book://any/{id}' } }])
   })
 
   test('agents at /mcp are notified when a list changes, and then get the new list', async () => {
-    const { house, agent } = await setUp()
-    const { received } = await receivingAgent(house)
-    const messages = await subscribed(house, { promptsListChanged: true, resourcesListChanged: true })
+    const { service, agent } = await setUp()
+    const { received } = await receivingAgent(service)
+    const messages = await subscribed(service, { promptsListChanged: true, resourcesListChanged: true })
     await settle(received.lists)
     await agent.callTool({ name: 'north__grow' })
     const both = ['notifications/prompts/list_changed', 'notifications/resources/list_changed']
@@ -268,19 +268,19 @@ describe('list changes', () => {
     await expect.poll(() => [...new Set(messages.slice(1).map(({ method }) => method))].sort()).toEqual(both)
     const { prompts } = await agent.listPrompts()
     expect(prompts.map(({ name }) => name)).toEqual(['north__greet', 'north__more_1', 'south__greet'])
-    expect(JSON.stringify((await modern(house, 'resources/list')).result)).toContain('book://north/more/2')
+    expect(JSON.stringify((await modern(service, 'resources/list')).result)).toContain('book://north/more/2')
   })
 
   test('agents are notified when a server with entries is deleted, but not when one without entries is added', async () => {
-    const { house } = await setUp()
-    const { received } = await receivingAgent(house)
+    const { service } = await setUp()
+    const { received } = await receivingAgent(service)
     await settle(received.lists)
-    await post(house, '/api/servers', definition('echo'))
-    await post(house, '/api/servers/echo/start')
-    await until(house, 'echo', ({ status }) => status === 'running')
+    await post(service, '/api/servers', definition('echo'))
+    await post(service, '/api/servers/echo/start')
+    await until(service, 'echo', ({ status }) => status === 'running')
     expect(received.lists).toEqual([])
-    await post(house, '/api/servers/south/stop')
-    await house.inject({ method: 'DELETE', url: '/api/servers/south', headers: { 'x-svc-token': TOKEN } })
+    await post(service, '/api/servers/south/stop')
+    await service.inject({ method: 'DELETE', url: '/api/servers/south', headers: { 'x-svc-token': TOKEN } })
     await expect
       .poll(() => [...received.lists].sort())
       .toEqual(['notifications/prompts/list_changed', 'notifications/resources/list_changed'])

@@ -4,15 +4,15 @@ import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Exchange, LegacyAgent, textIn } from '../../../test/support/event-streams.ts'
 import { newKey } from '../../../test/support/gateway.ts'
-import { openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { openTestService } from '../../../test/support/test-service.ts'
 
 async function setUp() {
-  const house = await openHouse()
-  await register(house, 'patient')
-  await post(house, '/api/servers/patient/start')
-  const key = await newKey(house)
-  return { house, endpoint: { address: house.address, key, path: '/mcp/patient' } }
+  const service = await openTestService()
+  await register(service, 'patient')
+  await post(service, '/api/servers/patient/start')
+  const key = await newKey(service)
+  return { service, endpoint: { address: service.address, key, path: '/mcp/patient' } }
 }
 
 /** Waits until the server holds this many calls. */

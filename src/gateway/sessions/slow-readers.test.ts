@@ -1,26 +1,26 @@
 import { describe, expect, test } from 'vitest'
 import { type Exchange, LegacyAgent } from '../../../test/support/event-streams.ts'
 import { newKey } from '../../../test/support/gateway.ts'
-import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import { NotificationRateLimit } from '../notify/notification-rate-limit.ts'
 
 async function setUp() {
-  const house = await openHouse()
-  await register(house, 'patient')
-  await post(house, '/api/servers/patient/start')
-  const key = await newKey(house)
-  const endpoint = { address: house.address, key, path: '/mcp/patient' }
+  const service = await openTestService()
+  await register(service, 'patient')
+  await post(service, '/api/servers/patient/start')
+  const key = await newKey(service)
+  const endpoint = { address: service.address, key, path: '/mcp/patient' }
   const agent = await LegacyAgent.open(endpoint)
   // At /mcp, an agent without a log level gets no log messages, only responses.
   const caller = await LegacyAgent.open({ ...endpoint, path: '/mcp' })
   const call = (tool: string, args: object = {}) => caller.call(`patient__${tool}`, args).responded()
-  return { house, agent, call }
+  return { service, agent, call }
 }
 
-const warnings = async (house: House, about: string) => {
+const warnings = async (service: TestService, about: string) => {
   const { items } = (
-    await house.inject({ url: '/api/logs?level=warn&limit=1000', headers: AUTHORISED })
+    await service.inject({ url: '/api/logs?level=warn&limit=1000', headers: AUTHORISED })
   ).json<{ items: { message: string; data: { messages: number } }[] }>()
   return items.filter(({ message }) => message.includes(about))
 }
@@ -30,11 +30,11 @@ const logMessagesIn = ({ messages }: Exchange) =>
 
 describe('agents that stop reading', () => {
   test('notifications for an agent that does not read are dropped and logged, and later ones arrive once it reads again', async () => {
-    const { house, agent, call } = await setUp()
+    const { service, agent, call } = await setUp()
     const stream = agent.listen(undefined, true)
     await expect.poll(() => stream.status).toBe(200)
     await call('flood', { count: 400, bytes: 64 * 1024 })
-    await expect.poll(() => warnings(house, 'answers too slowly')).not.toHaveLength(0) // one for each second
+    await expect.poll(() => warnings(service, 'answers too slowly')).not.toHaveLength(0) // one for each second
     stream.read()
     await expect.poll(() => logMessagesIn(stream).length).toBeGreaterThan(1)
     // Until it has read enough for a further message.
@@ -59,20 +59,20 @@ describe('agents that stop reading', () => {
 
 describe('servers that send too many notifications', () => {
   test('at most 1000 notifications of a server per second are delivered, and the others are counted in the log', async () => {
-    const { house, agent, call } = await setUp()
+    const { service, agent, call } = await setUp()
     const stream = agent.listen()
     await expect.poll(() => stream.status).toBe(200)
     const startedAt = performance.now()
     await call('flood', { count: 20_000 })
     const seconds = (performance.now() - startedAt) / 1000
     await call('held')
-    await expect.poll(() => warnings(house, 'the server sends too many')).not.toHaveLength(0)
+    await expect.poll(() => warnings(service, 'the server sends too many')).not.toHaveLength(0)
     await expect.poll(() => logMessagesIn(stream).length).toBeGreaterThanOrEqual(1000)
     expect(logMessagesIn(stream).length).toBeLessThanOrEqual(1000 * (seconds + 1))
     await call('say', { data: 'later' })
     await expect
       .poll(async () => {
-        const counts = (await warnings(house, 'the server sends too many')).map(({ data }) => data.messages)
+        const counts = (await warnings(service, 'the server sends too many')).map(({ data }) => data.messages)
         return counts.reduce((sum, count) => sum + count, 0) + logMessagesIn(stream).length
       })
       .toBeGreaterThanOrEqual(20_000)

@@ -4,41 +4,41 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { Agent, textOf } from '../../../test/support/gateway.ts'
-import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import { openSqlite } from '../../store/sqlite/sqlite.ts'
 import type { NewKey } from '../keys/keys.schema.ts'
 import type { AgentToolsView } from './visibility.schema.ts'
 
 /** Two servers, `echo` and `noisy`, and a key for Cursor. */
 async function setUp({ home = ownFolder(), running = true } = {}) {
-  const house = await openHouse({ home })
+  const service = await openTestService({ home })
   for (const kind of ['echo', 'noisy']) {
-    await register(house, kind)
-    if (running) expect((await post(house, `/api/servers/${kind}/start`)).statusCode).toBe(200)
+    await register(service, kind)
+    if (running) expect((await post(service, `/api/servers/${kind}/start`)).statusCode).toBe(200)
   }
-  const { key } = (await post(house, '/api/keys', { agent_type: 'cursor' })).json<NewKey>()
-  return { house, key }
+  const { key } = (await post(service, '/api/keys', { agent_type: 'cursor' })).json<NewKey>()
+  return { service, key }
 }
 
-const read = (house: House, agent = 'cursor') =>
-  house.inject({ url: `/api/agents/${agent}/tools`, headers: AUTHORISED })
+const read = (service: TestService, agent = 'cursor') =>
+  service.inject({ url: `/api/agents/${agent}/tools`, headers: AUTHORISED })
 
-const select = (house: House, payload: object, agent = 'cursor') =>
-  house.inject({ method: 'PUT', url: `/api/agents/${agent}/tools`, headers: AUTHORISED, payload })
+const select = (service: TestService, payload: object, agent = 'cursor') =>
+  service.inject({ method: 'PUT', url: `/api/agents/${agent}/tools`, headers: AUTHORISED, payload })
 
-async function selected(house: House, payload: object): Promise<AgentToolsView> {
-  const reply = await select(house, payload)
+async function selected(service: TestService, payload: object): Promise<AgentToolsView> {
+  const reply = await select(service, payload)
   expect(reply.statusCode, reply.body).toBe(200)
   return reply.json()
 }
 
-const change = (house: House, id: string, payload: object) =>
-  house.inject({ method: 'PATCH', url: `/api/servers/${id}`, headers: AUTHORISED, payload })
+const change = (service: TestService, id: string, payload: object) =>
+  service.inject({ method: 'PATCH', url: `/api/servers/${id}`, headers: AUTHORISED, payload })
 
-async function agent(house: House, key: string, path = '/mcp') {
+async function agent(service: TestService, key: string, path = '/mcp') {
   const client = new Client({ name: 'test', version: '1' })
-  const transport = new StreamableHTTPClientTransport(new URL(house.address + path), {
+  const transport = new StreamableHTTPClientTransport(new URL(service.address + path), {
     requestInit: { headers: { authorization: `Bearer ${key}` } },
   })
   onTestFinished(() => client.close())
@@ -52,9 +52,9 @@ const UNKNOWN = { code: -32_602, message: expect.stringContaining('Unknown tool'
 
 describe('visible tools', () => {
   test('an agent sees all tools by default, and the view shows their token cost', async () => {
-    const { house } = await setUp()
-    const { items } = (await house.inject('/api/servers/echo/tools')).json()
-    const view = (await read(house)).json<AgentToolsView>()
+    const { service } = await setUp()
+    const { items } = (await service.inject('/api/servers/echo/tools')).json()
+    const view = (await read(service)).json<AgentToolsView>()
     expect(view).toMatchObject({ agent_type: 'cursor', tool_mode: 'full', servers: null, tools: {} })
     expect(view.by_server.map(({ server_id }) => server_id)).toEqual(['echo', 'noisy'])
     const tokens = items.reduce((sum: number, one: { tokens: number }) => sum + one.tokens, 0)
@@ -68,42 +68,42 @@ describe('visible tools', () => {
   })
 
   test('a selection takes effect at once, and other tools cannot be called', async () => {
-    const { house, key } = await setUp()
-    const { key: other } = (await post(house, '/api/keys', { agent_type: 'codex' })).json<NewKey>()
-    const [cursor, codex] = [await agent(house, key), await agent(house, other)]
+    const { service, key } = await setUp()
+    const { key: other } = (await post(service, '/api/keys', { agent_type: 'codex' })).json<NewKey>()
+    const [cursor, codex] = [await agent(service, key), await agent(service, other)]
     const all = await cursor.names()
     expect(all).toContain('noisy__echo')
-    const view = await selected(house, { servers: ['echo'], tools: { echo: ['echo', 'not there yet'] } })
+    const view = await selected(service, { servers: ['echo'], tools: { echo: ['echo', 'not there yet'] } })
     expect(view).toMatchObject({ servers: ['echo'], visible: { servers: 1, tools: 1 } })
     expect(await cursor.names()).toEqual(['echo__echo'])
     expect(JSON.stringify(await cursor.call('echo__echo', { text: 'still here' }))).toContain('still here')
     await expect(cursor.call('echo__pid')).rejects.toMatchObject(UNKNOWN)
     await expect(cursor.call('noisy__echo', { text: 'x' })).rejects.toMatchObject(UNKNOWN)
     expect(await codex.names()).toEqual(all)
-    await selected(house, { servers: null, tools: {} })
+    await selected(service, { servers: null, tools: {} })
     expect(await cursor.names()).toEqual(all)
   })
 
   test('a selection also applies at the endpoint of one server', async () => {
-    const { house, key } = await setUp()
-    const echo = await agent(house, key, '/mcp/echo')
-    await selected(house, { servers: ['echo'], tools: { echo: ['pid'] } })
+    const { service, key } = await setUp()
+    const echo = await agent(service, key, '/mcp/echo')
+    await selected(service, { servers: ['echo'], tools: { echo: ['pid'] } })
     expect(await echo.names()).toEqual(['pid'])
     await expect(echo.call('echo', { text: 'x' })).rejects.toMatchObject(UNKNOWN)
-    await expect(agent(house, key, '/mcp/noisy')).rejects.toThrow('Server not found')
-    await selected(house, { servers: ['noisy'] })
+    await expect(agent(service, key, '/mcp/noisy')).rejects.toThrow('Server not found')
+    await selected(service, { servers: ['noisy'] })
     await expect(echo.names()).rejects.toThrow('Server not found')
   })
 
   test("a key that is made for an alias of an agent has the agent's type and its selection", async () => {
-    const { house } = await setUp()
-    const made = (await post(house, '/api/keys', { agent_type: 'windsurf' })).json<NewKey>()
+    const { service } = await setUp()
+    const made = (await post(service, '/api/keys', { agent_type: 'windsurf' })).json<NewKey>()
     expect(made).toMatchObject({ agent_type: 'devin-desktop', name: 'windsurf' })
-    const reply = await select(house, { servers: ['echo'], tools: { echo: ['pid'] } }, 'devin-desktop')
+    const reply = await select(service, { servers: ['echo'], tools: { echo: ['pid'] } }, 'devin-desktop')
     expect(reply.statusCode, reply.body).toBe(200)
-    const windsurf = await agent(house, made.key)
+    const windsurf = await agent(service, made.key)
     expect(await windsurf.names()).toEqual(['echo__pid'])
-    expect((await select(house, { tools: { echo: ['echo'] } }, 'windsurf')).json()).toMatchObject({
+    expect((await select(service, { tools: { echo: ['echo'] } }, 'windsurf')).json()).toMatchObject({
       agent_type: 'devin-desktop',
     })
     expect(await windsurf.names()).toEqual(['echo__echo'])
@@ -112,16 +112,16 @@ describe('visible tools', () => {
 
   test('keys and selections that an earlier version saved with an alias apply to the agent and show nothing that either hides', async () => {
     const home = ownFolder()
-    const { house } = await setUp({ home, running: false })
-    const { key } = (await post(house, '/api/keys', { agent_type: 'devin-desktop' })).json<NewKey>()
-    await select(house, { servers: ['echo'] }, 'devin-desktop')
-    await house.close()
+    const { service } = await setUp({ home, running: false })
+    const { key } = (await post(service, '/api/keys', { agent_type: 'devin-desktop' })).json<NewKey>()
+    await select(service, { servers: ['echo'] }, 'devin-desktop')
+    await service.close()
     const hidden = { tool_mode: 'full', servers: null, tools: { echo: ['pid', 'echo'] } }
-    const database = openSqlite(join(house.data, 'toolroom.db'))
+    const database = openSqlite(join(service.data, 'toolroom.db'))
     database.exec("UPDATE keys SET agent_type = 'windsurf' WHERE agent_type = 'devin-desktop'")
     database.prepare("INSERT INTO agent_tools VALUES ('windsurf', ?)").run(JSON.stringify(hidden))
     database.close()
-    const again = await openHouse({ home })
+    const again = await openTestService({ home })
     for (const kind of ['echo', 'noisy'])
       expect((await post(again, `/api/servers/${kind}/start`)).statusCode).toBe(200)
     const windsurf = await agent(again, key)
@@ -129,7 +129,7 @@ describe('visible tools', () => {
     // A new selection replaces both.
     await select(again, { tools: {}, servers: ['noisy'] }, 'windsurf')
     await again.close()
-    expect((await read(await openHouse({ home }), 'devin-desktop')).json()).toMatchObject({
+    expect((await read(await openTestService({ home }), 'devin-desktop')).json()).toMatchObject({
       servers: ['noisy'],
       tools: {},
     })
@@ -137,12 +137,12 @@ describe('visible tools', () => {
 
   test('a selection survives a restart, and omitted fields keep their value', async () => {
     const home = ownFolder()
-    const { house } = await setUp({ home, running: false })
-    await selected(house, { servers: ['echo'] })
-    await selected(house, { tool_mode: 'search' })
-    await selected(house, { tools: { echo: ['pid'], noisy: null } })
-    await house.close()
-    const again = await openHouse({ home })
+    const { service } = await setUp({ home, running: false })
+    await selected(service, { servers: ['echo'] })
+    await selected(service, { tool_mode: 'search' })
+    await selected(service, { tools: { echo: ['pid'], noisy: null } })
+    await service.close()
+    const again = await openTestService({ home })
     expect((await read(again)).json()).toMatchObject({
       tool_mode: 'search',
       servers: ['echo'],
@@ -151,32 +151,32 @@ describe('visible tools', () => {
   })
 
   test('two simultaneous changes of a selection are both saved', async () => {
-    const { house } = await setUp({ running: false })
-    await Promise.all([selected(house, { servers: ['echo'] }), selected(house, { tool_mode: 'search' })])
-    expect((await read(house)).json()).toMatchObject({ tool_mode: 'search', servers: ['echo'] })
+    const { service } = await setUp({ running: false })
+    await Promise.all([selected(service, { servers: ['echo'] }), selected(service, { tool_mode: 'search' })])
+    expect((await read(service)).json()).toMatchObject({ tool_mode: 'search', servers: ['echo'] })
   })
 
   test('a deleted server stays in a selection, but cannot be selected again', async () => {
-    const { house, key } = await setUp()
-    const cursor = await agent(house, key)
-    await selected(house, { servers: ['echo', 'noisy'], tools: { noisy: ['echo'] } })
-    await house.inject({ method: 'DELETE', url: '/api/servers/noisy', headers: AUTHORISED })
-    expect((await read(house)).json()).toMatchObject({
+    const { service, key } = await setUp()
+    const cursor = await agent(service, key)
+    await selected(service, { servers: ['echo', 'noisy'], tools: { noisy: ['echo'] } })
+    await service.inject({ method: 'DELETE', url: '/api/servers/noisy', headers: AUTHORISED })
+    expect((await read(service)).json()).toMatchObject({
       servers: ['echo', 'noisy'],
       visible: { servers: 1 },
       by_server: [{ server_id: 'echo' }],
     })
     expect(await cursor.names()).not.toContain('noisy__echo')
-    const refused = await select(house, { servers: ['noisy'] })
+    const refused = await select(service, { servers: ['noisy'] })
     expect(refused.json()).toMatchObject({ status: 422, errors: [{ path: '/servers/0' }] })
     expect(refused.json().detail).toContain("'noisy'")
   })
 
   test('a selection is audited with its difference, and only when it changes', async () => {
-    const { house } = await setUp({ running: false })
-    await selected(house, { servers: ['echo'] })
-    await selected(house, { servers: ['echo'] })
-    const { items } = (await house.inject('/api/logs?source=audit&search=agent')).json()
+    const { service } = await setUp({ running: false })
+    await selected(service, { servers: ['echo'] })
+    await selected(service, { servers: ['echo'] })
+    const { items } = (await service.inject('/api/logs?source=audit&search=agent')).json()
     expect(items).toHaveLength(1)
     expect(items[0]).toMatchObject({
       message: 'agent tools changed: cursor',
@@ -187,24 +187,24 @@ describe('visible tools', () => {
 
 describe('selecting tools', () => {
   test('reading and changing a selection need the token', async () => {
-    const { house, key } = await setUp({ running: false })
-    expect((await house.inject('/api/agents/cursor/tools')).statusCode).toBe(401)
+    const { service, key } = await setUp({ running: false })
+    expect((await service.inject('/api/agents/cursor/tools')).statusCode).toBe(401)
     const headers = { authorization: `Bearer ${key}` }
     const payload = { servers: null }
     for (const method of ['GET', 'PUT'] as const) {
-      const reply = await house.inject({ method, url: '/api/agents/cursor/tools', headers, payload })
+      const reply = await service.inject({ method, url: '/api/agents/cursor/tools', headers, payload })
       expect(reply.statusCode).toBe(401)
     }
   })
 
   test('a selection needs a known agent type or the agent type of a key', async () => {
-    const { house } = await setUp({ running: false })
-    expect((await read(house, 'claude-code')).statusCode).toBe(200)
-    expect((await read(house, 'windsurf')).json()).toMatchObject({ agent_type: 'devin-desktop' })
-    expect((await read(house, 'my-own')).statusCode).toBe(404)
-    expect((await select(house, { servers: null }, 'my-own')).statusCode).toBe(404)
-    await post(house, '/api/keys', { agent_type: 'my-own' })
-    expect((await select(house, { servers: [] }, 'my-own')).json()).toMatchObject({ visible: { tools: 0 } })
+    const { service } = await setUp({ running: false })
+    expect((await read(service, 'claude-code')).statusCode).toBe(200)
+    expect((await read(service, 'windsurf')).json()).toMatchObject({ agent_type: 'devin-desktop' })
+    expect((await read(service, 'my-own')).statusCode).toBe(404)
+    expect((await select(service, { servers: null }, 'my-own')).statusCode).toBe(404)
+    await post(service, '/api/keys', { agent_type: 'my-own' })
+    expect((await select(service, { servers: [] }, 'my-own')).json()).toMatchObject({ visible: { tools: 0 } })
   })
 
   test.each<[object, string]>([
@@ -219,18 +219,18 @@ describe('selecting tools', () => {
     [{ tools: null }, '/tools'],
     [{ server: [] }, '/server'],
   ])('the selection %j is refused and changes nothing', async (payload, path) => {
-    const { house } = await setUp({ running: false })
-    const reply = await select(house, payload)
+    const { service } = await setUp({ running: false })
+    const reply = await select(service, payload)
     expect(reply.json()).toMatchObject({ status: 422, code: 'invalid_input', errors: [{ path }] })
-    expect((await read(house)).json()).toMatchObject({ tool_mode: 'full', servers: null, tools: {} })
+    expect((await read(service)).json()).toMatchObject({ tool_mode: 'full', servers: null, tools: {} })
   })
 })
 
 describe('search mode', () => {
   test('in search mode an agent gets two tools, with which it finds and calls the others', async () => {
-    const { house, key } = await setUp()
-    const cursor = await agent(house, key)
-    const view = await selected(house, { tool_mode: 'search' })
+    const { service, key } = await setUp()
+    const cursor = await agent(service, key)
+    const view = await selected(service, { tool_mode: 'search' })
     expect(view.visible.tools).toBe(view.by_server.reduce((sum, one) => sum + one.tools, 0))
     expect(view.visible.tokens).not.toBe(view.tokens_full)
     expect(await cursor.names()).toEqual(['find_tools', 'call_tool'])
@@ -241,7 +241,7 @@ describe('search mode', () => {
     const echoed = await cursor.call('call_tool', { name: 'echo__echo', arguments: { text: 'found you' } })
     expect(JSON.stringify(echoed)).toContain('found you')
     expect(await cursor.call('call_tool', { name: 'echo__nothing' })).toMatchObject({ isError: true })
-    await selected(house, { servers: ['noisy'] })
+    await selected(service, { servers: ['noisy'] })
     expect(await cursor.call('find_tools', { query: 'pid' })).toMatchObject({
       structuredContent: { tools: [], total: 0 },
     })
@@ -249,11 +249,11 @@ describe('search mode', () => {
   })
 
   test('in search mode a modern agent finds and calls tools of both eras', async () => {
-    const { house, key } = await setUp()
-    await register(house, 'modern')
-    await post(house, '/api/servers/modern/start')
-    await selected(house, { tool_mode: 'search' })
-    const cursor = await Agent.open(house, key, 'modern')
+    const { service, key } = await setUp()
+    await register(service, 'modern')
+    await post(service, '/api/servers/modern/start')
+    await selected(service, { tool_mode: 'search' })
+    const cursor = await Agent.open(service, key, 'modern')
     const [listed] = (await cursor.ask('tools/list')).answers
     expect(listed?.result).toMatchObject({
       tools: [{ name: 'find_tools' }, { name: 'call_tool' }],
@@ -270,23 +270,23 @@ describe('search mode', () => {
   })
 
   test('a call in search mode is counted for the called tool, and the metrics show the context tokens', async () => {
-    const { house, key } = await setUp()
-    const view = await selected(house, { tool_mode: 'search' })
-    const cursor = await agent(house, key)
+    const { service, key } = await setUp()
+    const view = await selected(service, { tool_mode: 'search' })
+    const cursor = await agent(service, key)
     await cursor.call('call_tool', { name: 'echo__pid' })
-    const { items: tools } = (await house.inject('/api/metrics/tools')).json()
+    const { items: tools } = (await service.inject('/api/metrics/tools')).json()
     expect(tools).toMatchObject([{ server_id: 'echo', tool: 'pid' }])
-    const { items: agents } = (await house.inject('/api/metrics/agents')).json()
+    const { items: agents } = (await service.inject('/api/metrics/agents')).json()
     expect(agents).toMatchObject([{ agent_type: 'cursor', context_tokens: view.visible.tokens }])
   })
 })
 
 describe('server settings', () => {
   test('disabled tools and aliases take effect at once, and the tool list shows them', async () => {
-    const { house, key } = await setUp()
-    const [all, alone] = [await agent(house, key), await agent(house, key, '/mcp/echo')]
+    const { service, key } = await setUp()
+    const [all, alone] = [await agent(service, key), await agent(service, key, '/mcp/echo')]
     const tools = { pid: { enabled: false }, echo: { alias: 'say' } }
-    const changed = await change(house, 'echo', { tools })
+    const changed = await change(service, 'echo', { tools })
     expect(changed.json()).toMatchObject({
       tools: { pid: { enabled: false, alias: null }, echo: { enabled: true, alias: 'say' } },
     })
@@ -300,7 +300,7 @@ describe('server settings', () => {
       await expect(all.call(name, { text: 'x' })).rejects.toMatchObject(UNKNOWN)
     for (const name of ['pid', 'echo'])
       await expect(alone.call(name, { text: 'x' })).rejects.toMatchObject(UNKNOWN)
-    const { items } = (await house.inject('/api/servers/echo/tools')).json<{ items: { name: string }[] }>()
+    const { items } = (await service.inject('/api/servers/echo/tools')).json<{ items: { name: string }[] }>()
     expect(items.find(({ name }) => name === 'pid')).toMatchObject({ enabled: false, gateway_name: null })
     expect(items.find(({ name }) => name === 'echo')).toMatchObject({
       enabled: true,
@@ -313,15 +313,15 @@ describe('server settings', () => {
   })
 
   test('a server that is no longer exposed disappears, and returns when it is exposed again', async () => {
-    const { house, key } = await setUp()
-    const cursor = await agent(house, key)
-    await change(house, 'echo', { expose: false })
+    const { service, key } = await setUp()
+    const cursor = await agent(service, key)
+    await change(service, 'echo', { expose: false })
     expect((await cursor.names()).filter((name) => name.startsWith('echo__'))).toEqual([])
-    await expect(agent(house, key, '/mcp/echo')).rejects.toThrow('Server not found')
-    const { items } = (await house.inject('/api/servers/echo/tools')).json()
+    await expect(agent(service, key, '/mcp/echo')).rejects.toThrow('Server not found')
+    const { items } = (await service.inject('/api/servers/echo/tools')).json()
     expect(items[0]).toMatchObject({ enabled: true, gateway_name: null })
-    expect((await read(house)).json().by_server).toMatchObject([{ server_id: 'noisy' }])
-    await change(house, 'echo', { expose: true })
+    expect((await read(service)).json().by_server).toMatchObject([{ server_id: 'noisy' }])
+    await change(service, 'echo', { expose: true })
     expect(await cursor.names()).toContain('echo__echo')
   })
 })

@@ -16,8 +16,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { PRIVATE_FOLDER } from '../../../test/support/home-env.ts'
-import { AUTHORISED as headers, openHouse } from '../../../test/support/house.ts'
 import { launch } from '../../../test/support/program.ts'
+import { AUTHORISED as headers, openTestService } from '../../../test/support/test-service.ts'
 import { openSqlite } from '../../store/sqlite/sqlite.ts'
 
 /** Every file and folder below a path, with its mode, its time of change and its content. */
@@ -72,7 +72,7 @@ test.each(Object.keys(FOREIGN))(
     writeFileSync(join(folder, '.env'), 'LOG_LEVEL=debug\n')
     chmodSync(folder, 0o755)
     const before = photo(folder)
-    await expect(openHouse({ env: { TOOLROOM_HOME: folder } })).rejects.toMatchObject({
+    await expect(openTestService({ env: { TOOLROOM_HOME: folder } })).rejects.toMatchObject({
       exitCode: 78,
       message: expect.stringContaining(`${folder} is not empty and was not made by Toolroom`),
     })
@@ -108,8 +108,8 @@ test('a folder that holds only .env, config.json and lost+found counts as empty 
   writeFileSync(join(folder, '.env'), 'LOG_LEVEL=debug\n')
   writeFileSync(join(folder, 'config.json'), '{"log_max_mb": 16}')
   chmodSync(folder, 0o755)
-  const house = await openHouse({ env: { TOOLROOM_HOME: folder } })
-  await house.close()
+  const service = await openTestService({ env: { TOOLROOM_HOME: folder } })
+  await service.close()
   expect(statSync(folder).mode & 0o777).toBe(PRIVATE_FOLDER)
   expect(readFileSync(join(folder, '.toolroom'), 'utf8')).toContain('Toolroom')
 })
@@ -118,7 +118,7 @@ test.each(['stopped', 'killed before its first checkpoint'])(
   'an installation without a marker that was %s goes on working and gets its marker',
   async (end) => {
     const home = ownFolder()
-    const first = await openHouse({ home })
+    const first = await openTestService({ home })
     await first.inject({ method: 'POST', url: '/api/servers', headers, body: { name: 'kept', command: 'x' } })
     const { data } = first
     // A copy of a folder in use is what a killed service leaves.
@@ -126,7 +126,7 @@ test.each(['stopped', 'killed before its first checkpoint'])(
     await first.close()
     if (copied) for (const [name, bytes] of copied) writeFileSync(join(data, name), bytes)
     rmSync(join(data, '.toolroom'))
-    const again = await openHouse({ home })
+    const again = await openTestService({ home })
     expect((await again.inject('/api/servers/kept')).statusCode).toBe(200)
     expect(existsSync(join(data, '.toolroom'))).toBe(true)
   },
@@ -139,16 +139,16 @@ const copyOf = (folder: string): [string, Buffer][] =>
 
 test('an installation without a marker whose database was lost is still asked to restore its backup', async () => {
   const home = ownFolder()
-  const first = await openHouse({ home })
+  const first = await openTestService({ home })
   await first.inject({ method: 'POST', url: '/api/servers', headers, body: { name: 'kept', command: 'x' } })
   await first.close()
   for (const name of ['.toolroom', 'toolroom.db']) rmSync(join(first.data, name))
-  await expect(openHouse({ home })).rejects.toMatchObject({ exitCode: 65 })
+  await expect(openTestService({ home })).rejects.toMatchObject({ exitCode: 65 })
 })
 
 test('a start deletes only what Toolroom itself left: its own temporary files, staged packages and lock notes', async () => {
   const home = ownFolder()
-  const { data, close } = await openHouse({ home })
+  const { data, close } = await openTestService({ home })
   await close()
   const put = (path: string, content = 'mine') => {
     mkdirSync(join(data, path, '..'), { recursive: true })
@@ -186,10 +186,10 @@ test('a start deletes only what Toolroom itself left: its own temporary files, s
   put('packages/left/1.0.0/.toolroom', 'Made by Toolroom\n')
   put('agent-locks/0123456789ab.json', JSON.stringify({ path: '/nowhere', kind: 'file', inode: 1 }))
 
-  const house = await openHouse({ home })
+  const service = await openTestService({ home })
   const change = { method: 'PUT', url: '/api/agents/cursor/servers', headers } as const
   const body = { servers: { docs: { command: 'npx' } } }
-  expect((await house.inject({ ...change, body })).statusCode).toBe(200)
+  expect((await service.inject({ ...change, body })).statusCode).toBe(200)
   expect(folders.filter((folder) => !existsSync(folder))).toEqual([])
   await expect.poll(() => ours.filter((path) => existsSync(join(data, path)))).toEqual([])
   expect(mine.filter((path) => !existsSync(join(data, path)))).toEqual([])

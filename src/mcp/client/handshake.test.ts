@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { failureOf, pair } from '../../../test/support/pair.ts'
+import { failureOf, pair } from '../../../test/support/connected-peer.ts'
 import { discover } from './handshake.ts'
 
 const rejection = (id: number, supported: string[]) => ({

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startPipe } from '../../../test/conformance/pipe.mjs'
-import { startFenced } from '../../../test/support/marked.ts'
-import { answers, failureOf } from '../../../test/support/pair.ts'
+import { answers, failureOf } from '../../../test/support/connected-peer.ts'
+import { startInGroup } from '../../../test/support/marked-processes.ts'
 import { connectedTo, textOf } from '../../../test/support/remote.ts'
 import type { OnServerRequest, TimedCallOptions } from '../protocol/call.ts'
 import { StdioClient } from '../transports/stdio/stdio-client.ts'
@@ -18,7 +18,7 @@ const fixture = fileURLToPath(new URL('../../../test/fixtures/servers/conformanc
 type Client = Pick<McpClient, 'call' | 'relay'>
 
 async function overStdio(): Promise<Client> {
-  const child = await startFenced({ path: process.execPath, args: [fixture] })
+  const child = await startInGroup({ path: process.execPath, args: [fixture] })
   await answers(child)
   const silent = { onStrayLine: () => {}, onTools: () => {} }
   const known = { version: '0', startMs: 60_000, knownVersion: '2026-07-28' }

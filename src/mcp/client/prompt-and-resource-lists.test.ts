@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { pair } from '../../../test/support/pair.ts'
+import { pair } from '../../../test/support/connected-peer.ts'
 import { PromptAndResourceLists } from './prompt-and-resource-lists.ts'
 
 function lists(timeoutMs = 5000) {

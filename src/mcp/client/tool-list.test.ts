@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pair } from '../../../test/support/pair.ts'
+import { pair } from '../../../test/support/connected-peer.ts'
 import { listTools } from './tool-list.ts'
 
 /** A server that returns these results. */

@@ -1,9 +1,9 @@
 import { dynamicClientRegistrationRequest, processDynamicClientRegistrationResponse } from 'oauth4webapi'
 import { isLoopbackHost } from '../proxy.ts'
+import { type Answer, fixRegistrationAnswer } from './compatibility-fixes.ts'
 import { OAuthFailure } from './failure.ts'
 import type { IssuerInfo } from './issuer-info.ts'
 import { requestsThrough } from './library-fetch.ts'
-import { type Answer, mendRegistration } from './mends.ts'
 import { textOf } from './metadata.ts'
 import type { AuthMethod, OAuthClient } from './oauth-client.ts'
 import { isPassing, type OAuthHttp, type OAuthResponse, statusFailure } from './oauth-http.ts'
@@ -82,7 +82,7 @@ export async function registerClient(
 function accepted(host: string, response: OAuthResponse): Answer {
   const { status, json } = response
   if (isPassing(status) || (status < 400 && json === undefined)) throw statusFailure(response)
-  const answer = mendRegistration({ status, body: json ?? {} })
+  const answer = fixRegistrationAnswer({ status, body: json ?? {} })
   if (answer.status >= 400)
     throw refused(host, answer.body.error ?? `status ${status}`, answer.body.error_description)
   return answer

@@ -1,6 +1,6 @@
 import { allowInsecureRequests, customFetch } from 'oauth4webapi'
 import type { ProofSigner } from '../authorizer.ts'
-import type { Answer } from './mends.ts'
+import type { Answer } from './compatibility-fixes.ts'
 import type { OAuthHttp, OAuthResponse } from './oauth-http.ts'
 
 interface Sent {

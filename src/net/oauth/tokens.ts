@@ -6,11 +6,11 @@ import {
 import { isObject } from '../../kernel/is-object.ts'
 import { printableLine } from '../../kernel/secrets/printable-line.ts'
 import { authOf } from './client-auth.ts'
+import { type Answer, fixTokenAnswer } from './compatibility-fixes.ts'
 import { type ProofKey, proofSigner } from './dpop.ts'
 import { type OAuthCode, OAuthFailure } from './failure.ts'
 import type { IssuerInfo } from './issuer-info.ts'
 import { requestsThrough } from './library-fetch.ts'
-import { type Answer, mendTokens } from './mends.ts'
 import { textOf } from './metadata.ts'
 import type { OAuthClient } from './oauth-client.ts'
 import { isPassing, type OAuthHttp, type OAuthResponse, statusFailure } from './oauth-http.ts'
@@ -103,7 +103,7 @@ async function requestTokens(
   const accept = (response: OAuthResponse): Answer => {
     const { status, json } = response
     if (json === undefined || isPassing(status)) throw statusFailure(response)
-    const answer = mendTokens({ status, body: json })
+    const answer = fixTokenAnswer({ status, body: json })
     if (answer.status >= 400) throw failureOf(response, { issuer, client }, secrets, meaning)
     account = accountIn(json.id_token)
     return answer

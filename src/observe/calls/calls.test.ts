@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { Agent, newKey } from '../../../test/support/gateway.ts'
-import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import type { Call } from './calls.schema.ts'
 
 interface Detail extends Call {
@@ -13,31 +13,31 @@ interface Detail extends Call {
   readonly payload_state: string
 }
 
-const list = async (house: House, query = '', headers: object = AUTHORISED) =>
-  house.inject({ url: `/api/calls${query}`, headers: { ...headers } })
-const items = async (house: House, query = '') =>
-  (await list(house, query)).json<{ items: Call[]; total: number; next_cursor: string | null }>()
-const detail = async (house: House, id: number | undefined) =>
-  (await house.inject({ url: `/api/calls/${id}`, headers: AUTHORISED })).json<Detail>()
-const call = (house: House, tool: string, args: object = {}) =>
-  post(house, `/api/servers/echo/tools/${tool}/call`, { arguments: args })
+const list = async (service: TestService, query = '', headers: object = AUTHORISED) =>
+  service.inject({ url: `/api/calls${query}`, headers: { ...headers } })
+const items = async (service: TestService, query = '') =>
+  (await list(service, query)).json<{ items: Call[]; total: number; next_cursor: string | null }>()
+const detail = async (service: TestService, id: number | undefined) =>
+  (await service.inject({ url: `/api/calls/${id}`, headers: AUTHORISED })).json<Detail>()
+const call = (service: TestService, tool: string, args: object = {}) =>
+  post(service, `/api/servers/echo/tools/${tool}/call`, { arguments: args })
 
-async function furnished(env: Record<string, string> = {}, home = ownFolder()): Promise<House> {
-  const house = await openHouse({ env, home })
-  await register(house, 'echo', [], { env: { API_TOKEN: 'canary-of-the-server' } })
-  await post(house, '/api/servers/echo/start')
-  return house
+async function openWithServers(env: Record<string, string> = {}, home = ownFolder()): Promise<TestService> {
+  const service = await openTestService({ env, home })
+  await register(service, 'echo', [], { env: { API_TOKEN: 'canary-of-the-server' } })
+  await post(service, '/api/servers/echo/start')
+  return service
 }
 
 describe('GET /api/calls', () => {
   test('lists calls of agents and of the API, newest first, with every filter, page by page', async () => {
-    const house = await furnished()
-    const agent = await Agent.open(house, await newKey(house), 'legacy')
+    const service = await openWithServers()
+    const agent = await Agent.open(service, await newKey(service), 'legacy')
     await agent.call('echo__echo', { text: 'x' })
     await agent.call('echo__slow', { ms: 30 })
-    await call(house, 'echo', { text: 'y' })
-    await call(house, 'nothing')
-    const all = await items(house)
+    await call(service, 'echo', { text: 'y' })
+    await call(service, 'nothing')
+    const all = await items(service)
     const [failed, rest, slow, first] = all.items
     expect(all).toMatchObject({ total: 4, next_cursor: null })
     expect(all.items.map(({ tool }) => tool)).toEqual(['nothing', 'echo', 'slow', 'echo'])
@@ -75,36 +75,36 @@ describe('GET /api/calls', () => {
       ['?search=NO TOOL', 1],
       ['?search=slow', 1],
     ] as const)
-      expect((await items(house, query)).total, query).toBe(count)
-    const page = await items(house, '?limit=3')
+      expect((await items(service, query)).total, query).toBe(count)
+    const page = await items(service, '?limit=3')
     expect(page).toMatchObject({ total: 4, next_cursor: String(slow?.id) })
-    const last = await items(house, `?limit=3&cursor=${page.next_cursor}`)
+    const last = await items(service, `?limit=3&cursor=${page.next_cursor}`)
     expect([last.items, last.next_cursor]).toEqual([[first], null])
-    expect((await list(house, '?since=2026-02-31')).statusCode).toBe(422)
-    expect((await list(house, '?nothing=1')).statusCode).toBe(422)
+    expect((await list(service, '?since=2026-02-31')).statusCode).toBe(422)
+    expect((await list(service, '?nothing=1')).statusCode).toBe(422)
   })
 
   test('is public without error messages and without search, and calls/{id} needs the token (who may read)', async () => {
-    const house = await furnished()
-    await call(house, 'nothing')
-    const open = await list(house, '', {})
+    const service = await openWithServers()
+    await call(service, 'nothing')
+    const open = await list(service, '', {})
     expect(open.statusCode).toBe(200)
     expect(Object.keys(open.json().items[0])).not.toContain('error_message')
-    expect((await list(house, '?search=x', {})).statusCode).toBe(401)
+    expect((await list(service, '?search=x', {})).statusCode).toBe(401)
     const { id } = open.json().items[0]
     for (const url of [`/api/calls/${id}`, '/api/saved-calls', '/api/saved-calls/x'])
-      expect((await house.inject(url)).statusCode, url).toBe(401)
-    expect((await house.inject({ method: 'POST', url: `/api/calls/${id}/replay` })).statusCode).toBe(401)
-    const closed = await openHouse({ env: { PROTECT_READS: 'true' } })
+      expect((await service.inject(url)).statusCode, url).toBe(401)
+    expect((await service.inject({ method: 'POST', url: `/api/calls/${id}/replay` })).statusCode).toBe(401)
+    const closed = await openTestService({ env: { PROTECT_READS: 'true' } })
     expect((await list(closed, '', {})).statusCode).toBe(401)
   })
 
   test('the history survives a restart, and new calls get higher ids', async () => {
-    const house = await furnished()
-    await call(house, 'echo', { text: 'before' })
-    const [before] = (await items(house)).items
-    await house.close()
-    const again = await openHouse({ home: house.home })
+    const service = await openWithServers()
+    await call(service, 'echo', { text: 'before' })
+    const [before] = (await items(service)).items
+    await service.close()
+    const again = await openTestService({ home: service.home })
     await post(again, '/api/servers/echo/start')
     await call(again, 'echo', { text: 'after' })
     const after = await items(again)
@@ -118,9 +118,9 @@ describe('payloads of calls', () => {
   const secret = 'ghp_0123456789abcdefghijABCDEFGHIJ'
 
   test('the arguments and the result of a call are shown without secrets, and exactly as they were sent', async () => {
-    const house = await furnished()
-    const key = await newKey(house)
-    const agent = await Agent.open(house, key, 'modern')
+    const service = await openWithServers()
+    const key = await newKey(service)
+    const agent = await Agent.open(service, key, 'modern')
     const exact = '{"text":"a\\r\\nb","n":12345678901234567890,"e":1.0}'
     const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo__echo","arguments":${exact},"_meta":${JSON.stringify(
       {
@@ -130,26 +130,26 @@ describe('payloads of calls', () => {
     )}}}`
     await agent.send(body, 'tools/call', 'echo__echo')
     await agent.call('echo__echo', { text: `${secret} and canary-of-the-server`, password: 'x', tokens: 5 })
-    const [masked, plain] = (await items(house)).items
-    const shown = await house.inject({ url: `/api/calls/${plain?.id}`, headers: AUTHORISED })
+    const [masked, plain] = (await items(service)).items
+    const shown = await service.inject({ url: `/api/calls/${plain?.id}`, headers: AUTHORISED })
     expect(shown.body).toContain(`"arguments":${exact},"result":{`)
     expect(shown.json()).toMatchObject({ payload_state: 'kept' })
-    const hidden = await detail(house, masked?.id)
+    const hidden = await detail(service, masked?.id)
     expect(hidden.arguments).toEqual({ text: '*** and ***', password: '***', tokens: 5 })
     expect(hidden.result?.content[0]?.text).toBe('*** and ***')
-    expect((await house.inject({ url: '/api/calls/1', headers: AUTHORISED })).statusCode).toBe(404)
-    expect((await house.inject({ url: '/api/calls/x', headers: AUTHORISED })).statusCode).toBe(404)
+    expect((await service.inject({ url: '/api/calls/1', headers: AUTHORISED })).statusCode).toBe(404)
+    expect((await service.inject({ url: '/api/calls/x', headers: AUTHORISED })).statusCode).toBe(404)
   })
 
   test('of 201 calls the last 200 are kept, and a payload over 64 KiB is cut without a part of a secret', async () => {
-    const house = await furnished()
-    await call(house, 'echo', { text: 'first' })
+    const service = await openWithServers()
+    await call(service, 'echo', { text: 'first' })
     const large = `${'x'.repeat(64 * 1024 - 30)} ${secret} ${'y'.repeat(20_000)}`
-    await call(house, 'echo', { text: large })
-    for (let n = 0; n < 199; n += 1) await call(house, 'nothing')
-    const { items: newest } = await items(house, '?limit=300')
-    expect(await detail(house, newest[200]?.id)).toMatchObject({ payload_state: 'not_kept', result: null })
-    const cut = await detail(house, newest[199]?.id)
+    await call(service, 'echo', { text: large })
+    for (let n = 0; n < 199; n += 1) await call(service, 'nothing')
+    const { items: newest } = await items(service, '?limit=300')
+    expect(await detail(service, newest[200]?.id)).toMatchObject({ payload_state: 'not_kept', result: null })
+    const cut = await detail(service, newest[199]?.id)
     expect(cut.payload_state).toBe('cut')
     expect(Buffer.byteLength(String(cut.arguments))).toBeLessThanOrEqual(64 * 1024)
     expect(String(cut.arguments).length).toBeGreaterThan(60 * 1024)
@@ -157,27 +157,27 @@ describe('payloads of calls', () => {
   })
 
   test('with CALL_PAYLOADS=off nothing is kept', async () => {
-    const house = await furnished({ CALL_PAYLOADS: 'off' })
-    await call(house, 'echo', { text: 'x' })
-    const [{ id } = { id: 0 }] = (await items(house)).items
-    expect(await detail(house, id)).toMatchObject({
+    const service = await openWithServers({ CALL_PAYLOADS: 'off' })
+    await call(service, 'echo', { text: 'x' })
+    const [{ id } = { id: 0 }] = (await items(service)).items
+    expect(await detail(service, id)).toMatchObject({
       payload_state: 'not_kept',
       arguments: null,
       result: null,
     })
-    const replay = await post(house, `/api/calls/${id}/replay`)
+    const replay = await post(service, `/api/calls/${id}/replay`)
     expect(replay.statusCode).toBe(409)
     expect(replay.json()).toMatchObject({ code: 'payload_incomplete' })
   })
 
   test('with CALL_PAYLOADS=disk they survive a restart, and no file contains them in plain text', async () => {
-    const house = await furnished({ CALL_PAYLOADS: 'disk' })
-    await call(house, 'echo', { text: 'a plain word' })
-    const [{ id } = { id: 0 }] = (await items(house)).items
-    await house.close()
-    for (const file of readdirSync(house.data).filter((name) => name.startsWith('calls.db')))
-      expect(readFileSync(join(house.data, file)).includes('plain word'), file).toBe(false)
-    const again = await openHouse({ home: house.home, env: { CALL_PAYLOADS: 'disk' } })
+    const service = await openWithServers({ CALL_PAYLOADS: 'disk' })
+    await call(service, 'echo', { text: 'a plain word' })
+    const [{ id } = { id: 0 }] = (await items(service)).items
+    await service.close()
+    for (const file of readdirSync(service.data).filter((name) => name.startsWith('calls.db')))
+      expect(readFileSync(join(service.data, file)).includes('plain word'), file).toBe(false)
+    const again = await openTestService({ home: service.home, env: { CALL_PAYLOADS: 'disk' } })
     expect(await detail(again, id)).toMatchObject({
       payload_state: 'kept',
       arguments: { text: 'a plain word' },
@@ -188,38 +188,38 @@ describe('payloads of calls', () => {
 
 describe('POST /api/calls/{id}/replay', () => {
   test('calls the same tool again, with the same arguments or with others, and is recorded as a call', async () => {
-    const house = await furnished()
-    await call(house, 'echo', { text: 'again' })
-    const [{ id } = { id: 0 }] = (await items(house)).items
-    const same = await post(house, `/api/calls/${id}/replay`)
+    const service = await openWithServers()
+    await call(service, 'echo', { text: 'again' })
+    const [{ id } = { id: 0 }] = (await items(service)).items
+    const same = await post(service, `/api/calls/${id}/replay`)
     expect(same.json()).toMatchObject({ content: [{ text: 'again' }] })
-    const other = await post(house, `/api/calls/${id}/replay`, { arguments: { text: 'other' } })
+    const other = await post(service, `/api/calls/${id}/replay`, { arguments: { text: 'other' } })
     expect(other.json()).toMatchObject({ content: [{ text: 'other' }] })
-    const [newest] = (await items(house)).items
+    const [newest] = (await items(service)).items
     expect(other.headers.location).toBe(`/api/calls/${newest?.id}`)
     expect(newest).toMatchObject({ server_id: 'echo', tool: 'echo', agent_type: null, status: 'ok' })
-    expect((await items(house)).total).toBe(3)
-    expect((await post(house, '/api/calls/1/replay')).statusCode).toBe(404)
+    expect((await items(service)).total).toBe(3)
+    expect((await post(service, '/api/calls/1/replay')).statusCode).toBe(404)
   })
 
   test('is refused with payload_incomplete when a secret was masked in the arguments, unless others are given', async () => {
-    const house = await furnished()
-    await call(house, 'echo', { text: 'canary-of-the-server' })
-    const [{ id } = { id: 0 }] = (await items(house)).items
-    const refused = await post(house, `/api/calls/${id}/replay`)
+    const service = await openWithServers()
+    await call(service, 'echo', { text: 'canary-of-the-server' })
+    const [{ id } = { id: 0 }] = (await items(service)).items
+    const refused = await post(service, `/api/calls/${id}/replay`)
     expect(refused.statusCode).toBe(409)
     expect(refused.json()).toMatchObject({
       code: 'payload_incomplete',
       detail: `The arguments of the call ${id} are kept without the secrets in them`,
     })
-    const given = await post(house, `/api/calls/${id}/replay`, { arguments: { text: 'fine' } })
+    const given = await post(service, `/api/calls/${id}/replay`, { arguments: { text: 'fine' } })
     expect(given.statusCode).toBe(200)
   })
 })
 
 describe('saved calls', () => {
-  const put = (house: House, id: string, payload: object) =>
-    house.inject({ method: 'PUT', url: `/api/saved-calls/${id}`, headers: AUTHORISED, payload })
+  const put = (service: TestService, id: string, payload: object) =>
+    service.inject({ method: 'PUT', url: `/api/saved-calls/${id}`, headers: AUTHORISED, payload })
   const saved = {
     name: 'Say hello',
     server_id: 'echo',
@@ -228,17 +228,17 @@ describe('saved calls', () => {
   }
 
   test('are saved, listed, replaced and deleted, survive a restart, and are encrypted on disk', async () => {
-    const house = await openHouse()
-    const added = await put(house, 'hello', saved)
+    const service = await openTestService()
+    const added = await put(service, 'hello', saved)
     expect(added.statusCode).toBe(201)
     expect(added.headers.location).toBe('/api/saved-calls/hello')
     expect(added.json()).toMatchObject({ id: 'hello', ...saved })
-    const changed = await put(house, 'hello', { ...saved, name: 'Say more' })
+    const changed = await put(service, 'hello', { ...saved, name: 'Say more' })
     expect([changed.statusCode, changed.json().name]).toEqual([200, 'Say more'])
-    await house.close()
-    for (const file of readdirSync(house.data).filter((name) => name.startsWith('toolroom.db')))
-      expect(readFileSync(join(house.data, file)).includes('canary-in-a-call'), file).toBe(false)
-    const again = await openHouse({ home: house.home })
+    await service.close()
+    for (const file of readdirSync(service.data).filter((name) => name.startsWith('toolroom.db')))
+      expect(readFileSync(join(service.data, file)).includes('canary-in-a-call'), file).toBe(false)
+    const again = await openTestService({ home: service.home })
     const url = '/api/saved-calls'
     const { items: all } = (await again.inject({ url, headers: AUTHORISED })).json()
     expect(all).toMatchObject([{ id: 'hello', name: 'Say more', arguments: saved.arguments }])
@@ -248,10 +248,10 @@ describe('saved calls', () => {
   })
 
   test('are refused with a clear error when they are not valid', async () => {
-    const house = await openHouse()
-    expect((await put(house, 'Not an id', saved)).statusCode).toBe(422)
-    expect((await put(house, 'x', { ...saved, more: 1 })).statusCode).toBe(422)
-    const large = await put(house, 'x', { ...saved, arguments: { text: 'x'.repeat(65 * 1024) } })
+    const service = await openTestService()
+    expect((await put(service, 'Not an id', saved)).statusCode).toBe(422)
+    expect((await put(service, 'x', { ...saved, more: 1 })).statusCode).toBe(422)
+    const large = await put(service, 'x', { ...saved, arguments: { text: 'x'.repeat(65 * 1024) } })
     expect(large.json()).toMatchObject({ status: 422, errors: [{ path: '/arguments' }] })
   })
 })

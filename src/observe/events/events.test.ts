@@ -2,27 +2,27 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import { FactBus } from '../../kernel/facts.ts'
 import { ConfigurationDatabase } from '../../store/configuration/configuration.ts'
 import { saveStatusChanges, statusEvents } from '../../store/events.store.ts'
 import { openSqlite } from '../../store/sqlite/sqlite.ts'
 import type { EventView } from './events.schema.ts'
 
-async function read(house: House, query = '') {
-  const reply = await house.inject({ url: `/api/events${query}`, headers: AUTHORISED })
+async function read(service: TestService, query = '') {
+  const reply = await service.inject({ url: `/api/events${query}`, headers: AUTHORISED })
   expect(reply.statusCode, reply.body).toBe(200)
   return reply.json<{ items: EventView[]; total: number | null; next_cursor: string | null }>()
 }
 
 test('events are changes, states and notices, newest first, and pages continue exactly after one another', async () => {
-  const house = await openHouse()
-  await register(house, 'echo')
-  await register(house, 'crash', [], { restart: { policy: 'never' }, start_mode: 'manual' })
-  await post(house, '/api/servers/echo/start')
-  await post(house, '/api/servers/crash/start')
-  const { items, total, next_cursor } = await read(house)
+  const service = await openTestService()
+  await register(service, 'echo')
+  await register(service, 'crash', [], { restart: { policy: 'never' }, start_mode: 'manual' })
+  await post(service, '/api/servers/echo/start')
+  await post(service, '/api/servers/crash/start')
+  const { items, total, next_cursor } = await read(service)
   expect({ total, next_cursor }).toEqual({ total: items.length, next_cursor: null })
   expect(items.map(({ ts }) => ts)).toEqual(
     items
@@ -51,28 +51,28 @@ test('events are changes, states and notices, newest first, and pages continue e
 
   const paged: EventView[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const page = await read(house, `?limit=2${cursor && `&cursor=${cursor}`}`)
+    const page = await read(service, `?limit=2${cursor && `&cursor=${cursor}`}`)
     paged.push(...page.items)
     cursor = page.next_cursor
   }
   expect(paged).toEqual(items)
-  const some = await read(house, '?server_id=crash&kind=audit&kind=notice&since=1h')
+  const some = await read(service, '?server_id=crash&kind=audit&kind=notice&since=1h')
   expect(some.items).toEqual(
     items.filter((event) => event.server_id === 'crash' && event.kind !== 'server_status'),
   )
-  expect((await read(house, '?until=2020-01-01')).items).toEqual([])
+  expect((await read(service, '?until=2020-01-01')).items).toEqual([])
 })
 
 test('events require the token and survive a restart, and audit rows are read from the configuration, not from the log', async () => {
-  const house = await openHouse()
-  await register(house, 'echo')
-  await post(house, '/api/servers/echo/start')
-  expect((await house.inject('/api/events')).statusCode).toBe(401)
-  const before = (await read(house)).items
-  await house.inject({ method: 'DELETE', url: '/api/logs', headers: AUTHORISED })
-  await house.close()
+  const service = await openTestService()
+  await register(service, 'echo')
+  await post(service, '/api/servers/echo/start')
+  expect((await service.inject('/api/events')).statusCode).toBe(401)
+  const before = (await read(service)).items
+  await service.inject({ method: 'DELETE', url: '/api/logs', headers: AUTHORISED })
+  await service.close()
 
-  const again = await openHouse({ home: house.home })
+  const again = await openTestService({ home: service.home })
   const after = (await read(again)).items
   for (const event of before) expect(after).toContainEqual(event)
   expect(after.map(({ text }) => text)).toContain('Log lines were cleared')

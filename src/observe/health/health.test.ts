@@ -2,13 +2,13 @@ import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { covers } from '../../../test/support/covers.ts'
-import { openHouse } from '../../../test/support/house.ts'
 import { openStoresHere } from '../../../test/support/logs.ts'
+import { openTestService } from '../../../test/support/test-service.ts'
 
 test('a healthy service reports ok with its version, uptime and checks', async () => {
   covers('public-health', 'health')
-  const house = await openHouse()
-  const reply = await house.inject('/api/health')
+  const service = await openTestService()
+  const reply = await service.inject('/api/health')
   expect(reply.statusCode).toBe(200)
   expect(reply.json()).toEqual({
     status: 'ok',
@@ -24,9 +24,9 @@ test('a healthy service reports ok with its version, uptime and checks', async (
 })
 
 test('a missing database file makes the health check answer 503 with the reason', async () => {
-  const house = await openHouse()
-  renameSync(join(house.data, 'toolroom.db'), join(house.data, 'elsewhere.db'))
-  const reply = await house.inject('/api/health')
+  const service = await openTestService()
+  renameSync(join(service.data, 'toolroom.db'), join(service.data, 'elsewhere.db'))
+  const reply = await service.inject('/api/health')
   expect(reply.statusCode).toBe(503)
   expect(reply.json()).toMatchObject({
     status: 'broken',
@@ -40,15 +40,15 @@ test('a failing log store makes the service degraded, not broken', async () => {
     const check = () => Promise.reject(new Error('The log store fails'))
     return { logs: Object.assign(logs, { check }), calls }
   }
-  const house = await openHouse({ openStores })
-  const reply = await house.inject('/api/health')
+  const service = await openTestService({ openStores })
+  const reply = await service.inject('/api/health')
   expect(reply.statusCode).toBe(200)
   expect(reply.json()).toMatchObject({ status: 'degraded' })
 })
 
 test('a weak token makes the service degraded with a warning', async () => {
-  const house = await openHouse({ env: { AUTH_TOKEN: 'hunter2' } })
-  expect((await house.inject('/api/health')).json()).toMatchObject({
+  const service = await openTestService({ env: { AUTH_TOKEN: 'hunter2' } })
+  expect((await service.inject('/api/health')).json()).toMatchObject({
     status: 'degraded',
     warnings: [expect.stringContaining('weak')],
   })

@@ -3,7 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { covers } from '../../../test/support/covers.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { type House, AUTHORISED as headers, openHouse } from '../../../test/support/house.ts'
+import {
+  AUTHORISED as headers,
+  openTestService,
+  type TestService,
+} from '../../../test/support/test-service.ts'
 import { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
 import type { LogLine, LogPage } from './logs.schema.ts'
 import { redactEntry } from './redact.ts'
@@ -11,26 +15,26 @@ import { redactEntry } from './redact.ts'
 const url = '/api/logs'
 
 /** A service whose log has `count` distinguishable lines. */
-async function withLines(count: number): Promise<House> {
-  const house = await openHouse()
+async function withLines(count: number): Promise<TestService> {
+  const service = await openTestService()
   for (let n = 0; n < count; n += 1) {
     const level = n % 10 === 0 ? 'error' : 'info'
-    house.log[level]({ server_id: `s${n % 3}`, n }, `line ${n} of ${count}`)
+    service.log[level]({ server_id: `s${n % 3}`, n }, `line ${n} of ${count}`)
   }
-  return house
+  return service
 }
 
-const page = async (house: House, query = '') => {
-  const reply = await house.inject(`${url}${query}`)
+const page = async (service: TestService, query = '') => {
+  const reply = await service.inject(`${url}${query}`)
   expect(reply.statusCode, reply.body).toBe(200)
   return reply.json() as LogPage
 }
 
 test('lines that the service logs can be read immediately, newest first', async () => {
   covers('logs-get', 'does-logs', 'public-logs', 'resource-log-entries')
-  const house = await openHouse()
-  house.log.info({ server_id: 'github', request_id: 'req_1', answer: 42 }, 'something happened')
-  const { items } = await page(house, '/?limit=1')
+  const service = await openTestService()
+  service.log.info({ server_id: 'github', request_id: 'req_1', answer: 42 }, 'something happened')
+  const { items } = await page(service, '/?limit=1')
   expect(items[0]).toEqual({
     id: expect.any(Number),
     ts: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
@@ -70,8 +74,8 @@ describe('filters', () => {
     ['since=2020-01-01&until=2021-01-01T00:00:00.000Z', 0],
   ])('the filter %s selects %i lines', async (query, count) => {
     covers('open-log-filters')
-    const house = await withLines(30)
-    const { items, total } = await page(house, `?${query}&limit=1000`)
+    const service = await withLines(30)
+    const { items, total } = await page(service, `?${query}&limit=1000`)
     expect({ found: items.length, total }).toEqual({ found: count, total: count })
   })
 
@@ -95,9 +99,9 @@ describe('filters', () => {
     'server_id=A',
     'search=%00',
   ])('the query %s is refused with 422', async (query) => {
-    const house = await openHouse()
+    const service = await openTestService()
     for (const path of [`${url}?${query}`, `${url}/?${query}`]) {
-      expect((await house.inject(path)).json(), path).toMatchObject({ status: 422, code: 'invalid_input' })
+      expect((await service.inject(path)).json(), path).toMatchObject({ status: 422, code: 'invalid_input' })
     }
   })
 })
@@ -105,14 +109,14 @@ describe('filters', () => {
 test.each(['desc', 'asc'])(
   'paging in %s order returns every line once, even while new lines are written',
   async (order) => {
-    const house = await withLines(57)
+    const service = await withLines(57)
     const seen: number[] = []
     let cursor: string | null = null
     do {
       const query: string = `?search=line&limit=10&order=${order}${cursor ? `&cursor=${cursor}` : ''}`
-      const { items, next_cursor } = await page(house, query)
+      const { items, next_cursor } = await page(service, query)
       seen.push(...items.map(({ id }) => id))
-      if (seen.length <= 20) house.log.info('line written later')
+      if (seen.length <= 20) service.log.info('line written later')
       cursor = next_cursor
     } while (cursor)
     expect(new Set(seen).size).toBe(seen.length)
@@ -122,32 +126,32 @@ test.each(['desc', 'asc'])(
 )
 
 test('around an id, a page has the line with as many lines before and after it, and cursors for both directions', async () => {
-  const house = await withLines(41)
-  const all = (await page(house, '?search=line&order=asc&limit=1000')).items.map(({ id }) => id)
+  const service = await withLines(41)
+  const all = (await page(service, '?search=line&order=asc&limit=1000')).items.map(({ id }) => id)
   const middle = all[20] as number
   const ids = (items: readonly LogLine[]) => items.map(({ id }) => id)
-  const descending = await page(house, `?search=line&around=${middle}&limit=11`)
+  const descending = await page(service, `?search=line&around=${middle}&limit=11`)
   expect(ids(descending.items)).toEqual(all.slice(15, 26).reverse())
   expect(descending.total).toBe(41)
-  const older = await page(house, `?search=line&limit=11&cursor=${descending.next_cursor}`)
+  const older = await page(service, `?search=line&limit=11&cursor=${descending.next_cursor}`)
   expect(ids(older.items)).toEqual(all.slice(4, 15).reverse())
-  const newer = await page(house, `?search=line&limit=11&order=asc&cursor=${descending.prev_cursor}`)
+  const newer = await page(service, `?search=line&limit=11&order=asc&cursor=${descending.prev_cursor}`)
   expect(ids(newer.items)).toEqual(all.slice(26, 37))
 
-  const ascending = await page(house, `?search=line&around=${middle}&limit=100&order=asc`)
+  const ascending = await page(service, `?search=line&around=${middle}&limit=100&order=asc`)
   expect(ids(ascending.items)).toEqual(all)
   expect(ascending).toMatchObject({ next_cursor: null, prev_cursor: null })
   // An id that the filter does not select, and the smallest window.
-  expect((await page(house, `?search=no+line&around=${middle}`)).items).toEqual([])
-  expect(ids((await page(house, `?search=line&around=${middle}&limit=1`)).items)).toEqual([middle])
-  expect('prev_cursor' in (await page(house))).toBe(false)
-  const both = await house.inject(`${url}?around=${middle}&cursor=3`)
+  expect((await page(service, `?search=no+line&around=${middle}`)).items).toEqual([])
+  expect(ids((await page(service, `?search=line&around=${middle}&limit=1`)).items)).toEqual([middle])
+  expect('prev_cursor' in (await page(service))).toBe(false)
+  const both = await service.inject(`${url}?around=${middle}&cursor=3`)
   expect(both.json()).toMatchObject({ status: 422, errors: [{ path: '/around' }] })
 })
 
 test('a histogram counts the lines of a filter by time and level, with a point for each step', async () => {
-  const house = await withLines(30)
-  const histogram = async (query: string) => (await house.inject(`${url}/histogram?${query}`)).json()
+  const service = await withLines(30)
+  const histogram = async (query: string) => (await service.inject(`${url}/histogram?${query}`)).json()
   const recent = await histogram('search=line&since=1h&step=10m')
   expect(recent).toMatchObject({ step_s: 600, total: 30, complete: true })
   expect(recent.points).toHaveLength(7)
@@ -170,9 +174,9 @@ test('a histogram counts the lines of a filter by time and level, with a point f
 describe('download', () => {
   test('logs can be downloaded as a file in three formats', async () => {
     covers('logs-download', 'open-auth-logs-download')
-    const house = await withLines(5)
-    house.log.warn('=cmd, "quoted"\nand \u001b[31mcoloured')
-    const get = (query: string) => house.inject(`${url}/download?search=coloured${query}`)
+    const service = await withLines(5)
+    service.log.warn('=cmd, "quoted"\nand \u001b[31mcoloured')
+    const get = (query: string) => service.inject(`${url}/download?search=coloured${query}`)
     const [ndjson, text, csv] = [await get(''), await get('&format=text'), await get('&format=csv')]
     expect(JSON.parse(ndjson.body)).toMatchObject({
       level: 'warn',
@@ -192,12 +196,12 @@ describe('download', () => {
       )
       expect(reply.headers['x-content-type-options']).toBe('nosniff')
     }
-    expect((await house.inject(`${url}/download?format=xml`)).statusCode).toBe(422)
+    expect((await service.inject(`${url}/download?format=xml`)).statusCode).toBe(422)
   })
 
   test('a download contains every line that existed at its start, oldest first', async () => {
-    const house = await withLines(3000)
-    const lines = (await house.inject(`${url}/download?search=line`)).body.trim().split('\n')
+    const service = await withLines(3000)
+    const lines = (await service.inject(`${url}/download?search=line`)).body.trim().split('\n')
     expect(lines).toHaveLength(3000)
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ message: 'line 0 of 3000' })
   })
@@ -205,34 +209,34 @@ describe('download', () => {
 
 test('clearing returns the number of deleted lines, keeps audit lines, and never reuses ids', async () => {
   covers('logs-clear')
-  const house = await withLines(20)
-  await house.inject({ method: 'POST', url: '/api/servers', headers, body: { name: 'a', command: 'b' } })
+  const service = await withLines(20)
+  await service.inject({ method: 'POST', url: '/api/servers', headers, body: { name: 'a', command: 'b' } })
   const clear = async (query = '') =>
-    (await house.inject({ method: 'DELETE', url: `${url}/${query}`, headers })).json()
+    (await service.inject({ method: 'DELETE', url: `${url}/${query}`, headers })).json()
   expect(await clear('?search=line&level=error')).toEqual({ deleted: 2 })
-  const { total } = await page(house, '?search=line')
+  const { total } = await page(service, '?search=line')
   expect(total).toBe(18)
-  const newest = (await page(house, '?limit=1')).items[0]?.id ?? 0
+  const newest = (await page(service, '?limit=1')).items[0]?.id ?? 0
   await clear()
-  expect((await page(house, '?search=line')).total).toBe(0)
-  expect((await page(house, '?source=audit')).items).toMatchObject([
+  expect((await page(service, '?search=line')).total).toBe(0)
+  expect((await page(service, '?source=audit')).items).toMatchObject([
     { message: 'logs cleared: logs' },
     { message: 'logs cleared: logs' },
     { message: 'server added: a', server_id: 'a' },
   ])
-  house.log.info('after')
-  expect((await page(house, '?search=after')).items[0]?.id).toBeGreaterThan(newest)
+  service.log.info('after')
+  expect((await page(service, '?search=after')).items[0]?.id).toBeGreaterThan(newest)
 })
 
 test('a damaged log is set aside, and the service starts with an empty log that reports it', async () => {
   const home = ownFolder()
-  await (await openHouse({ home })).close()
+  await (await openTestService({ home })).close()
   for (const end of ['-wal', '-shm']) rmSync(join(home, `data/logs.db${end}`), { force: true })
   writeFileSync(join(home, 'data/logs.db'), 'noise '.repeat(5000))
-  const house = await openHouse({ home })
-  const newest = async () => (await page(house, '?level=error')).items[0]?.message
+  const service = await openTestService({ home })
+  const newest = async () => (await page(service, '?level=error')).items[0]?.message
   await expect.poll(newest).toContain('.damaged-')
-  expect(readdirSync(house.data).some((name) => name.startsWith('logs.db.damaged-'))).toBe(true)
+  expect(readdirSync(service.data).some((name) => name.startsWith('logs.db.damaged-'))).toBe(true)
 })
 
 describe('redactEntry', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { stopwatch } from '../../../test/support/measuring.ts'
 import { event, NOON } from '../../../test/support/metrics.ts'
-import { CALL, CUSTOM, FIGURES, openMetrics } from '../../../test/support/metrics-door.ts'
+import { CALL, CUSTOM, FIGURES, openMetrics } from '../../../test/support/metrics-api.ts'
 import { ProcessSampler } from './process-figures.ts'
 
 describe('summary', () => {

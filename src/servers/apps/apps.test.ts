@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
-import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
 import { framePolicy } from './frame-policy.ts'
 
 test('the page of a tool is served once, sandboxed, and reaches only the domains that its resource declares (MCP Apps)', async () => {
-  const house = await openHouse()
-  await register(house, 'app-page')
-  expect((await post(house, '/api/servers/app-page/start')).statusCode).toBe(200)
-  const tools = (await house.inject('/api/servers/app-page/tools')).json()
+  const service = await openTestService()
+  await register(service, 'app-page')
+  expect((await post(service, '/api/servers/app-page/start')).statusCode).toBe(200)
+  const tools = (await service.inject('/api/servers/app-page/tools')).json()
   const uri = 'ui://app-page/view.html'
   expect(tools.items).toMatchObject([
     { name: 'show', app_uri: uri },
     { name: 'refresh', app_uri: null },
   ])
   const open = (payload: object, headers: Record<string, string> = AUTHORISED) =>
-    house.inject({ method: 'POST', url: '/api/app-frames', headers, payload })
+    service.inject({ method: 'POST', url: '/api/app-frames', headers, payload })
   expect((await open({ server_id: 'app-page', uri }, {})).statusCode).toBe(401)
   expect((await open({ server_id: 'app-page', uri: 'https://example.com' })).statusCode).toBe(422)
   expect((await open({ server_id: 'nowhere', uri })).statusCode).toBe(404)
@@ -23,7 +23,7 @@ test('the page of a tool is served once, sandboxed, and reaches only the domains
   const opened = await open({ server_id: 'app-page', uri })
   expect(opened.statusCode).toBe(201)
   const { url, policy } = opened.json()
-  const { statusCode, headers, body } = await house.inject(url)
+  const { statusCode, headers, body } = await service.inject(url)
   expect(statusCode).toBe(200)
   expect(body).toContain('<button>Refresh</button>')
   expect(headers).toMatchObject({
@@ -34,7 +34,7 @@ test('the page of a tool is served once, sandboxed, and reaches only the domains
   })
   expect(policy).toMatch(/^sandbox allow-scripts; default-src 'none'; /)
   expect(policy).toContain("connect-src https://api.example.com; frame-src 'none'; frame-ancestors 'self'")
-  expect((await house.inject(url)).statusCode).toBe(404)
+  expect((await service.inject(url)).statusCode).toBe(404)
 })
 
 test('a declared domain that is no origin is left out of the policy', () => {

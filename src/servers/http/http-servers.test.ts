@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest'
 import { covers } from '../../../test/support/covers.ts'
-import { type House, AUTHORISED as headers, openHouse } from '../../../test/support/house.ts'
+import {
+  AUTHORISED as headers,
+  openTestService,
+  type TestService,
+} from '../../../test/support/test-service.ts'
 
 const url = '/api/http-servers'
 const docs = {
@@ -9,15 +13,16 @@ const docs = {
   headers: { Authorization: 'Bearer header-secret', 'X-Team': 'docs' },
 }
 
-const add = (house: House, body: object = docs) => house.inject({ method: 'POST', url, headers, body })
-const put = (house: House, body: object, more = {}) =>
-  house.inject({ method: 'PUT', url: `${url}/docs`, headers: { ...headers, ...more }, body })
+const add = (service: TestService, body: object = docs) =>
+  service.inject({ method: 'POST', url, headers, body })
+const put = (service: TestService, body: object, more = {}) =>
+  service.inject({ method: 'PUT', url: `${url}/docs`, headers: { ...headers, ...more }, body })
 
 test('an added HTTP server is listed with masked headers and query', async () => {
   covers('http-servers-list', 'http-servers-add', 'resource-http-server-id', 'resource-fields')
-  const house = await openHouse()
-  const added = await add(house)
-  const listed = await house.inject(`${url}/`)
+  const service = await openTestService()
+  const added = await add(service)
+  const listed = await service.inject(`${url}/`)
   expect(added.statusCode).toBe(201)
   expect(listed.json()).toEqual({ items: [added.json()], total: 1, next_cursor: null })
   expect(added.json()).toMatchObject({
@@ -30,55 +35,55 @@ test('an added HTTP server is listed with masked headers and query', async () =>
     revision: 1,
   })
   expect(listed.body).not.toContain('secret')
-  expect((await house.inject(`${url}/Docs`)).json()).toEqual(added.json())
+  expect((await service.inject(`${url}/Docs`)).json()).toEqual(added.json())
 })
 
 test('an update changes the given fields and keeps the others, and an empty update is refused', async () => {
   covers('http-servers-update', 'does-update-http-server')
-  const house = await openHouse()
-  await add(house)
-  const updated = await put(house, { transport: 'sse', tags: ['a'] })
+  const service = await openTestService()
+  await add(service)
+  const updated = await put(service, { transport: 'sse', tags: ['a'] })
   expect(updated.json()).toMatchObject({
     transport: 'sse',
     tags: ['a'],
     headers: { Authorization: '***' },
     revision: 2,
   })
-  expect((await put(house, {})).json()).toMatchObject({ status: 422, code: 'invalid_input' })
-  expect((await put(house, { transport: 'auto' }, { 'if-match': '"1"' })).json()).toMatchObject({
+  expect((await put(service, {})).json()).toMatchObject({ status: 422, code: 'invalid_input' })
+  expect((await put(service, { transport: 'auto' }, { 'if-match': '"1"' })).json()).toMatchObject({
     status: 412,
   })
 })
 
 test('a stored secret is not kept for another origin', async () => {
-  const house = await openHouse()
-  await add(house)
-  expect((await put(house, { url: 'https://docs.example/v2?key=***' })).statusCode).toBe(200)
-  expect((await put(house, { url: 'https://evil.example/mcp' })).json()).toMatchObject({
+  const service = await openTestService()
+  await add(service)
+  expect((await put(service, { url: 'https://docs.example/v2?key=***' })).statusCode).toBe(200)
+  expect((await put(service, { url: 'https://evil.example/mcp' })).json()).toMatchObject({
     status: 422,
     errors: [{ path: '/headers/Authorization' }],
   })
   expect(
-    (await put(house, { url: 'https://evil.example/mcp', headers: { Authorization: '***' } })).statusCode,
+    (await put(service, { url: 'https://evil.example/mcp', headers: { Authorization: '***' } })).statusCode,
   ).toBe(422)
-  expect((await put(house, { url: 'https://evil.example/mcp?key=***', headers: {} })).statusCode).toBe(422)
-  expect((await put(house, { url: 'https://new.example/mcp', headers: {} })).statusCode).toBe(200)
+  expect((await put(service, { url: 'https://evil.example/mcp?key=***', headers: {} })).statusCode).toBe(422)
+  expect((await put(service, { url: 'https://new.example/mcp', headers: {} })).statusCode).toBe(200)
 })
 
 test('deleting an HTTP server answers 204, and the server is no longer found', async () => {
   covers('http-servers-delete')
-  const house = await openHouse()
-  await add(house)
-  expect((await house.inject({ method: 'DELETE', url: `${url}/docs`, headers })).statusCode).toBe(204)
-  expect((await house.inject(`${url}/docs`)).statusCode).toBe(404)
+  const service = await openTestService()
+  await add(service)
+  expect((await service.inject({ method: 'DELETE', url: `${url}/docs`, headers })).statusCode).toBe(204)
+  expect((await service.inject(`${url}/docs`)).statusCode).toBe(404)
 })
 
 test('a STDIO server is not found as an HTTP server', async () => {
-  const house = await openHouse()
-  await house.inject({ method: 'POST', url: '/api/servers', headers, body: { name: 'a', command: 'b' } })
-  expect((await house.inject(`${url}/a`)).statusCode).toBe(404)
-  expect((await house.inject({ method: 'DELETE', url: `${url}/a`, headers })).statusCode).toBe(404)
-  expect((await house.inject('/api/servers/a')).statusCode).toBe(200)
+  const service = await openTestService()
+  await service.inject({ method: 'POST', url: '/api/servers', headers, body: { name: 'a', command: 'b' } })
+  expect((await service.inject(`${url}/a`)).statusCode).toBe(404)
+  expect((await service.inject({ method: 'DELETE', url: `${url}/a`, headers })).statusCode).toBe(404)
+  expect((await service.inject('/api/servers/a')).statusCode).toBe(200)
 })
 
 test.each([
@@ -94,8 +99,8 @@ test.each([
   'https://a.example/mcp?key=***',
   'https://[::1',
 ])('the URL %s is refused as invalid', async (bad) => {
-  const house = await openHouse()
-  const reply = await add(house, { name: 'a', url: bad })
+  const service = await openTestService()
+  const reply = await add(service, { name: 'a', url: bad })
   expect(reply.json()).toMatchObject({ status: 422, code: 'invalid_input', errors: [{ path: '/url' }] })
 })
 
@@ -106,8 +111,8 @@ test.each([
   'http://[fe80::1]/',
   'http://metadata.google.internal/',
 ])('the URL %s is refused as a blocked address', async (bad) => {
-  const house = await openHouse()
-  expect((await add(house, { name: 'a', url: bad })).json()).toMatchObject({
+  const service = await openTestService()
+  expect((await add(service, { name: 'a', url: bad })).json()).toMatchObject({
     status: 422,
     code: 'blocked_address',
   })
@@ -126,8 +131,8 @@ test.each([
   [{ 'X-A': 'a', 'x-a': 'b' }],
   [{ 'X-A': '***' }],
 ])('the headers %j are refused', async (bad) => {
-  const house = await openHouse()
-  expect((await add(house, { ...docs, headers: bad })).json()).toMatchObject({
+  const service = await openTestService()
+  expect((await add(service, { ...docs, headers: bad })).json()).toMatchObject({
     status: 422,
     code: 'invalid_input',
   })

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { covers } from '../../../test/support/covers.ts'
-import { add } from '../../../test/support/furnished.ts'
-import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
-import { post } from '../../../test/support/running.ts'
+import { post } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
+import { add } from '../../../test/support/with-servers.ts'
 import type { HttpServerView } from './http-servers.schema.ts'
 
 const EVERYTHING = fileURLToPath(
@@ -67,27 +67,28 @@ function forward(to: string, request: IncomingMessage, response: ServerResponse)
   request.pipe(forwarded)
 }
 
-const register = async (house: House, url: string, more: object = {}) => {
-  const reply = await add(house, { name: 'far', url, ...more }, '/api/http-servers')
+const register = async (service: TestService, url: string, more: object = {}) => {
+  const reply = await add(service, { name: 'far', url, ...more }, '/api/http-servers')
   expect(reply.statusCode, reply.body).toBe(201)
   return reply.json<HttpServerView>()
 }
-const get = async (house: House) => (await house.inject('/api/http-servers/far')).json<HttpServerView>()
+const get = async (service: TestService) =>
+  (await service.inject('/api/http-servers/far')).json<HttpServerView>()
 
 describe('HTTP server', () => {
   test.each(['streamableHttp', 'sse'] as const)(
     'the reference server over %s is tested, listed and called',
     async (mode) => {
       covers('http-servers-test', 'does-test-connection')
-      const house = await openHouse()
-      expect(await register(house, await startEverything(mode))).toMatchObject({
+      const service = await openTestService()
+      expect(await register(service, await startEverything(mode))).toMatchObject({
         status: 'unknown',
         health: { level: 'unknown', summary: 'Not checked yet' },
         enabled: true,
         tool_count: null,
       })
-      expect((await house.inject('/api/http-servers/far/tools')).json()).toMatchObject({ status: 409 })
-      const report = await post(house, '/api/http-servers/far/test')
+      expect((await service.inject('/api/http-servers/far/tools')).json()).toMatchObject({ status: 409 })
+      const report = await post(service, '/api/http-servers/far/test')
       expect(report.statusCode).toBe(200)
       expect(report.json()).toMatchObject({
         ok: true,
@@ -102,17 +103,17 @@ describe('HTTP server', () => {
         'tools_list',
       ])
       const url = '/api/http-servers/far/tools/echo/call'
-      const call = await post(house, url, { arguments: { message: 'hello' } })
+      const call = await post(service, url, { arguments: { message: 'hello' } })
       expect(call.body).toBe('{"content":[{"type":"text","text":"Echo: hello"}]}')
-      expect(await get(house)).toMatchObject({
+      expect(await get(service)).toMatchObject({
         status: 'connected',
         latency_ms: expect.any(Number),
         last_error: null,
       })
-      const tools = (await house.inject('/api/http-servers/far/tools')).json()
+      const tools = (await service.inject('/api/http-servers/far/tools')).json()
       expect(tools).toMatchObject({ source: 'live', total: expect.any(Number) })
       expect(tools.total).toBeGreaterThan(5)
-      expect((await post(house, '/api/http-servers/far/tools/nothing/call', {})).statusCode).toBe(404)
+      expect((await post(service, '/api/http-servers/far/tools/nothing/call', {})).statusCode).toBe(404)
     },
   )
 
@@ -130,64 +131,64 @@ describe('HTTP server', () => {
   ])(
     'a server that %s has a test report and a status with the error',
     async (_, status, headers, code, shown) => {
-      const house = await openHouse()
+      const service = await openTestService()
       await register(
-        house,
+        service,
         await openServer((_request, response) => void response.writeHead(status, headers as never).end()),
       )
-      const report = await post(house, '/api/http-servers/far/test')
+      const report = await post(service, '/api/http-servers/far/test')
       expect(report.statusCode).toBe(200)
       expect(report.json()).toMatchObject({
         ok: false,
         error: { code, message: expect.any(String), hint: expect.any(String) },
       })
-      const server = await get(house)
+      const server = await get(service)
       expect(server).toMatchObject({ status: shown, last_error: { code }, health: { level: 'unhealthy' } })
       expect(server.health.summary).toBe(server.last_error?.message)
-      const call = await post(house, '/api/http-servers/far/tools/x/call', {})
+      const call = await post(service, '/api/http-servers/far/tools/x/call', {})
       const needsLogin = { status: 409, code: 'login_needed', start_url: expect.any(String) }
       expect(call.json()).toMatchObject(status === 401 ? needsLogin : { status: 502, code: 'call_failed' })
     },
   )
 
   test('the test of a server that does not listen reports connection_refused, and a call fails', async () => {
-    const house = await openHouse()
-    await register(house, `http://127.0.0.1:${await freePort()}/mcp`)
-    expect((await post(house, '/api/http-servers/far/test')).json()).toMatchObject({
+    const service = await openTestService()
+    await register(service, `http://127.0.0.1:${await freePort()}/mcp`)
+    expect((await post(service, '/api/http-servers/far/test')).json()).toMatchObject({
       ok: false,
       steps: [{ name: 'tcp', ok: false }],
       error: { code: 'connection_refused' },
     })
-    expect((await post(house, '/api/http-servers/far/tools/x/call', {})).json()).toMatchObject({
+    expect((await post(service, '/api/http-servers/far/tools/x/call', {})).json()).toMatchObject({
       status: 502,
     })
   })
 
   test('a disabled server cannot be called, but can be tested', async () => {
-    const house = await openHouse()
-    await register(house, await startEverything('streamableHttp'), { enabled: false })
-    expect(await get(house)).toMatchObject({ status: 'disabled', health: { summary: 'Disabled' } })
-    expect((await post(house, '/api/http-servers/far/test')).json()).toMatchObject({ ok: true })
-    expect((await post(house, '/api/http-servers/far/tools/echo/call', {})).json()).toMatchObject({
+    const service = await openTestService()
+    await register(service, await startEverything('streamableHttp'), { enabled: false })
+    expect(await get(service)).toMatchObject({ status: 'disabled', health: { summary: 'Disabled' } })
+    expect((await post(service, '/api/http-servers/far/test')).json()).toMatchObject({ ok: true })
+    expect((await post(service, '/api/http-servers/far/tools/echo/call', {})).json()).toMatchObject({
       status: 409,
       detail: "'far' is disabled",
     })
-    expect(await get(house)).toMatchObject({ status: 'disabled' })
+    expect(await get(service)).toMatchObject({ status: 'disabled' })
   })
 
   test('regular checks show a server as connected, degraded, unreachable and connected again', async () => {
     let available = true
-    const house = await openHouse({ env: { HTTP_CHECK_INTERVAL_S: '1' } })
+    const service = await openTestService({ env: { HTTP_CHECK_INTERVAL_S: '1' } })
     const real = await startEverything('streamableHttp')
     const seen: string[] = []
     const url = await openServer((request, response) => {
       if (available) forward(real, request, response)
       else response.writeHead(503).end()
     })
-    await register(house, url)
+    await register(service, url)
     const until = async (status: string) => {
       for (const end = performance.now() + 60_000; performance.now() < end; ) {
-        const server = await get(house)
+        const server = await get(service)
         if (seen.at(-1) !== server.status) seen.push(server.status)
         if (server.status === status) return server
         await sleep(25)
@@ -198,26 +199,26 @@ describe('HTTP server', () => {
     available = false
     await until('unreachable')
     available = true
-    await post(house, '/api/http-servers/far/test')
+    await post(service, '/api/http-servers/far/test')
     const back = await until('connected')
     expect(back.next_check_at).not.toBeNull()
     expect(seen).toEqual(['unknown', 'connected', 'degraded', 'unreachable', 'connected'])
   })
 
   test('testing and calling a server requires the token, and reading its tools does not', async () => {
-    const house = await openHouse()
-    await register(house, 'http://127.0.0.1:9/mcp')
+    const service = await openTestService()
+    await register(service, 'http://127.0.0.1:9/mcp')
     for (const url of ['/api/http-servers/far/test', '/api/http-servers/far/tools/x/call'])
-      expect((await house.inject({ method: 'POST', url, payload: {} })).statusCode).toBe(401)
-    expect((await house.inject('/api/http-servers/far/tools')).statusCode).toBe(409)
+      expect((await service.inject({ method: 'POST', url, payload: {} })).statusCode).toBe(401)
+    expect((await service.inject('/api/http-servers/far/tools')).statusCode).toBe(409)
   })
 
   test('the status and tools of a deleted server are not kept for a new server with its name', async () => {
-    const house = await openHouse()
-    await register(house, await startEverything('streamableHttp'))
-    await post(house, '/api/http-servers/far/tools/echo/call', { arguments: { message: 'x' } })
-    await house.inject({ method: 'DELETE', url: '/api/http-servers/far', headers: AUTHORISED })
-    expect(await register(house, 'http://127.0.0.1:9/mcp')).toMatchObject({
+    const service = await openTestService()
+    await register(service, await startEverything('streamableHttp'))
+    await post(service, '/api/http-servers/far/tools/echo/call', { arguments: { message: 'x' } })
+    await service.inject({ method: 'DELETE', url: '/api/http-servers/far', headers: AUTHORISED })
+    expect(await register(service, 'http://127.0.0.1:9/mcp')).toMatchObject({
       status: 'unknown',
       tool_count: null,
     })

@@ -6,7 +6,7 @@ import { component, orNull } from '../../kernel/wire.ts'
 const ability = (by: readonly [string, string], version: string) =>
   Type.Object({
     available: Type.Boolean({ description: 'It was tried: servers can run there' }),
-    by: orNull(Type.Enum([...by], { description: 'What makes the walls' })),
+    by: orNull(Type.Enum([...by], { description: 'What provides the isolation' })),
     version: orNull(Type.String({ examples: [version] })),
     problem: orNull(Type.String({ description: 'What is missing, with the evidence' })),
     remedy: orNull(Type.String({ description: 'The command or the step that helps' })),

@@ -1,25 +1,26 @@
 import { expect, test } from 'vitest'
 import { verdictOn } from '../../../test/support/answers.ts'
-import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
 import { openLoginServer } from '../../../test/support/login-server.ts'
-import { post } from '../../../test/support/running.ts'
+import { post } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 
 const PATH = '/api/http-servers/linear/login'
 
 /** A service with a server that needs a login. */
 async function openWithServer(env: Record<string, string> = {}) {
-  const house = await openHouse({ env })
+  const service = await openTestService({ env })
   const server = await openLoginServer()
-  expect((await post(house, '/api/http-servers', { name: 'linear', url: server.url })).statusCode).toBe(201)
-  return { house, ...server }
+  expect((await post(service, '/api/http-servers', { name: 'linear', url: server.url })).statusCode).toBe(201)
+  return { service, ...server }
 }
 
-const begin = async (house: House, input = {}) => {
-  const reply = await post(house, PATH, input)
+const begin = async (service: TestService, input = {}) => {
+  const reply = await post(service, PATH, input)
   return { status: reply.statusCode, ...reply.json() }
 }
 
-const stateOf = async (house: House) => (await house.inject({ url: PATH, headers: AUTHORISED })).json()
+const stateOf = async (service: TestService) =>
+  (await service.inject({ url: PATH, headers: AUTHORISED })).json()
 
 /** What a browser shows after all redirects. */
 async function browse(url: string, init: RequestInit = {}) {
@@ -33,29 +34,29 @@ async function browse(url: string, init: RequestInit = {}) {
 }
 
 test('a login begins with the token, goes through the pages of Toolroom, and ends with the number of tools (oauth.md section 1)', async () => {
-  const { house, issuer, seen } = await openWithServer({ PROTECT_READS: 'true' })
+  const { service, issuer, seen } = await openWithServer({ PROTECT_READS: 'true' })
   for (const [method, url] of [
     ['POST', PATH],
     ['POST', `${PATH}/callback`],
     ['GET', PATH],
     ['DELETE', PATH],
   ] as const)
-    expect(await verdictOn(house, { method, url })).toEqual([401, 'missing_token'])
+    expect(await verdictOn(service, { method, url })).toEqual([401, 'missing_token'])
 
-  const started = await begin(house)
+  const started = await begin(service)
   expect(started).toEqual({
     status: 201,
     authorization_url: expect.stringContaining(`${issuer}/authorize?`),
-    start_url: expect.stringMatching(new RegExp(`^${house.address}/oauth/start/[\\w-]{22}$`)),
-    redirect_uri: `${house.address}/oauth/callback`,
+    start_url: expect.stringMatching(new RegExp(`^${service.address}/oauth/start/[\\w-]{22}$`)),
+    redirect_uri: `${service.address}/oauth/callback`,
     issuer,
     scopes: ['read', 'write'],
     expires_at: expect.any(String),
   })
   expect(Date.parse(started.expires_at) - Date.now()).toBeGreaterThan(590_000)
-  expect(await begin(house)).toMatchObject({ ...started, status: 200, expires_at: expect.any(String) })
+  expect(await begin(service)).toMatchObject({ ...started, status: 200, expires_at: expect.any(String) })
   expect(seen.registrations).toBe(1)
-  expect(await stateOf(house)).toMatchObject({
+  expect(await stateOf(service)).toMatchObject({
     auth: { state: 'needs_login', pending_until: started.expires_at },
   })
 
@@ -68,7 +69,7 @@ test('a login begins with the token, goes through the pages of Toolroom, and end
     'cache-control': 'no-store',
     'content-security-policy': expect.stringContaining(`form-action 'self' ${issuer} `),
   })
-  const form = { 'content-type': 'application/x-www-form-urlencoded', origin: house.address }
+  const form = { 'content-type': 'application/x-www-form-urlencoded', origin: service.address }
   const sent = await fetch(started.start_url, { method: 'POST', headers: form, redirect: 'manual' })
   expect([sent.status, sent.headers.get('location')]).toEqual([303, started.authorization_url])
   expect(sent.headers.get('set-cookie')).toBeNull()
@@ -78,7 +79,7 @@ test('a login begins with the token, goes through the pages of Toolroom, and end
   const head = await fetch(callback, { method: 'HEAD', redirect: 'manual' })
   expect(head.status).toBe(405)
   const done = await browse(callback)
-  expect(done.url).toMatch(new RegExp(`^${house.address}/oauth/done\\?id=[\\w-]+$`))
+  expect(done.url).toMatch(new RegExp(`^${service.address}/oauth/done\\?id=[\\w-]+$`))
   expect(done.html).toContain('Logged in to linear')
   expect(done.html).toContain('2 tools are available')
   expect(Object.fromEntries(done.headers)).toMatchObject({
@@ -87,7 +88,7 @@ test('a login begins with the token, goes through the pages of Toolroom, and end
     'content-security-policy': expect.stringContaining("default-src 'none'"),
   })
   expect((await browse(callback)).html).toBe(done.html) // a reload, or a second tab
-  expect(await stateOf(house)).toMatchObject({
+  expect(await stateOf(service)).toMatchObject({
     auth: {
       state: 'logged_in',
       scopes: ['read', 'write'],
@@ -102,28 +103,30 @@ test('a login begins with the token, goes through the pages of Toolroom, and end
 })
 
 test('the page says who denied the access, and an answer to an unknown login is explained', async () => {
-  const { house, next } = await openWithServer()
+  const { service, next } = await openWithServer()
   next.decision = 'deny'
-  const { authorization_url } = await begin(house)
+  const { authorization_url } = await begin(service)
   const denied = await browse(authorization_url)
   expect(denied.html).toContain('Not logged in to linear')
-  expect(await stateOf(house)).toMatchObject({ auth: { state: 'refused', error: { code: 'access_denied' } } })
-  const unknown = await browse(`${house.address}/oauth/callback?code=a&state=b`)
-  expect(unknown.url).toBe(`${house.address}/oauth/done`)
+  expect(await stateOf(service)).toMatchObject({
+    auth: { state: 'refused', error: { code: 'access_denied' } },
+  })
+  const unknown = await browse(`${service.address}/oauth/callback?code=a&state=b`)
+  expect(unknown.url).toBe(`${service.address}/oauth/done`)
   expect(unknown.html).toContain('No login is waiting for this answer')
 })
 
 test('the address of the last page can be pasted, once, for the server that it belongs to', async () => {
-  const { house, url } = await openWithServer()
-  await post(house, '/api/http-servers', { name: 'other', url })
-  const { authorization_url } = await begin(house)
+  const { service, url } = await openWithServer()
+  await post(service, '/api/http-servers', { name: 'other', url })
+  const { authorization_url } = await begin(service)
   const back = await fetch(authorization_url, { redirect: 'manual' })
   const given = { url: back.headers.get('location') ?? '' }
-  expect((await post(house, '/api/http-servers/other/login/callback', given)).json()).toMatchObject({
+  expect((await post(service, '/api/http-servers/other/login/callback', given)).json()).toMatchObject({
     status: 409,
     code: 'login_unknown',
   })
-  expect((await post(house, `${PATH}/callback`, given)).json()).toEqual({
+  expect((await post(service, `${PATH}/callback`, given)).json()).toEqual({
     server_id: 'linear',
     server_name: 'linear',
     ok: true,
@@ -131,27 +134,27 @@ test('the address of the last page can be pasted, once, for the server that it b
     problem: null,
   })
   expect(
-    (await post(house, `${PATH}/callback`, { url: `${house.address}/oauth/callback?state=x` })).json(),
+    (await post(service, `${PATH}/callback`, { url: `${service.address}/oauth/callback?state=x` })).json(),
   ).toMatchObject({
     status: 409,
     code: 'login_unknown',
   })
-  expect((await post(house, `${PATH}/callback`, { url: 'code=a' })).json()).toMatchObject({
+  expect((await post(service, `${PATH}/callback`, { url: 'code=a' })).json()).toMatchObject({
     status: 422,
     errors: [{ path: '/url' }],
   })
 })
 
 test('a logout revokes and forgets the login, and cancels a pending one', async () => {
-  const { house, seen } = await openWithServer()
-  const { authorization_url } = await begin(house)
+  const { service, seen } = await openWithServer()
+  const { authorization_url } = await begin(service)
   await browse(authorization_url)
   const logout = (query = '') =>
-    house.inject({ method: 'DELETE', url: `${PATH}${query}`, headers: AUTHORISED })
+    service.inject({ method: 'DELETE', url: `${PATH}${query}`, headers: AUTHORISED })
   expect((await logout()).statusCode).toBe(204)
   expect(seen.revocations).toBe(1)
-  expect(await stateOf(house)).toMatchObject({ auth: { scopes: [], pending_until: null } })
-  const second = await begin(house)
+  expect(await stateOf(service)).toMatchObject({ auth: { scopes: [], pending_until: null } })
+  const second = await begin(service)
   expect(seen.registrations).toBe(1)
   expect((await logout('?client=true')).statusCode).toBe(204)
   expect((await browse(second.authorization_url)).html).toContain('No login is waiting')
@@ -159,15 +162,15 @@ test('a logout revokes and forgets the login, and cancels a pending one', async 
 })
 
 test('behind a proxy, only the browser that opened the start page can finish the login (oauth.md section 4)', async () => {
-  const { house } = await openWithServer({ PUBLIC_URL: 'https://toolroom.example.com/tools' })
-  const started = await begin(house)
+  const { service } = await openWithServer({ PUBLIC_URL: 'https://toolroom.example.com/tools' })
+  const started = await begin(service)
   expect(started).toMatchObject({
     authorization_url: started.start_url,
     start_url: expect.stringMatching(/^https:\/\/toolroom\.example\.com\/tools\/oauth\/start\//),
     redirect_uri: 'https://toolroom.example.com/tools/oauth/callback',
   })
   const ticket = started.start_url.split('/').at(-1)
-  const open = () => fetch(`${house.address}/oauth/start/${ticket}`, { method: 'POST', redirect: 'manual' })
+  const open = () => fetch(`${service.address}/oauth/start/${ticket}`, { method: 'POST', redirect: 'manual' })
   const opened = await open()
   const cookie = opened.headers.get('set-cookie') ?? ''
   expect(cookie).toMatch(
@@ -175,23 +178,23 @@ test('behind a proxy, only the browser that opened the start page can finish the
   )
   const back = await fetch(opened.headers.get('location') ?? '', { redirect: 'manual' })
   const { search } = new URL(back.headers.get('location') ?? '')
-  const callback = `${house.address}/oauth/callback${search}`
+  const callback = `${service.address}/oauth/callback${search}`
   const [pair = ''] = cookie.split(';')
   for (const stranger of ['', `${pair}x`, pair.replace(/-login-\w+/, '-login-0123456789abcdef')])
     expect((await browse(callback, { headers: { cookie: stranger } })).html).toContain('No login is waiting')
   const own = await fetch(callback, { headers: { cookie: `a=b; ${pair}` }, redirect: 'manual' })
   expect([own.status, own.headers.get('location')]).toEqual([303, expect.stringMatching(/^done\?id=/)])
   expect(own.headers.get('set-cookie')).toContain('Max-Age=0')
-  expect(await stateOf(house)).toMatchObject({ auth: { state: 'logged_in' } })
+  expect(await stateOf(service)).toMatchObject({ auth: { state: 'logged_in' } })
 })
 
 test('neither the log nor the audit trail contains the code or the state of a login', async () => {
-  const { house, seen } = await openWithServer({ LOG_LEVEL: 'trace' })
-  const { authorization_url, start_url } = await begin(house)
+  const { service, seen } = await openWithServer({ LOG_LEVEL: 'trace' })
+  const { authorization_url, start_url } = await begin(service)
   await browse(start_url)
   await browse(authorization_url)
-  await browse(`${house.address}/oauth/callback?code=unknown-code&state=unknown-state`)
-  const log = (await house.inject('/api/logs/download?format=ndjson')).body
+  await browse(`${service.address}/oauth/callback?code=unknown-code&state=unknown-state`)
+  const log = (await service.inject('/api/logs/download?format=ndjson')).body
   expect(log).toContain('GET /oauth/callback 303')
   expect(log).toContain('server_login_completed')
   const state = new URL(authorization_url).searchParams.get('state') ?? ''

@@ -34,7 +34,7 @@ export interface Discovered {
   readonly issuer: IssuerInfo
 }
 
-interface Wish {
+interface LoginRequest {
   readonly challenge: Challenge | undefined
   readonly record: LoginRecord | undefined
   /** Replace the discovered scopes. */
@@ -76,7 +76,7 @@ export class LoginFlow {
   async discover(
     http: OAuthHttp,
     server: LoginServer,
-    { challenge, record }: Pick<Wish, 'challenge' | 'record'>,
+    { challenge, record }: Pick<LoginRequest, 'challenge' | 'record'>,
   ): Promise<Discovered> {
     const resource = await discoverResource(http, new URL(server.url), challenge)
     const { issuers, isLegacy } = resource
@@ -87,17 +87,17 @@ export class LoginFlow {
   }
 
   /** Finds the issuer, gets a client and makes the URL for the browser. */
-  async begin(server: LoginServer, wish: Wish): Promise<PendingLogin> {
+  async begin(server: LoginServer, request: LoginRequest): Promise<PendingLogin> {
     return this.using(server, async (http) => {
-      const { resource, issuer } = await this.discover(http, server, wish)
+      const { resource, issuer } = await this.discover(http, server, request)
       const redirect_uri = this.redirectUri(server)
-      const scopes = this.scopesFor(server, wish, resource, issuer)
+      const scopes = this.scopesFor(server, request, resource, issuer)
       const client = await this.#clientFor(http, {
         server,
         issuer,
         redirect_uri,
         scopes,
-        isFresh: wish.isFresh,
+        isFresh: request.isFresh,
       })
       const { url, state, verifier } = await beginAuthorization({
         issuer,
@@ -117,7 +117,7 @@ export class LoginFlow {
         redirect_uri,
         resource: resource.resource,
         scopes,
-        dpop_key: needsProof(wish.challenge, issuer) ? newProofKey() : undefined,
+        dpop_key: needsProof(request.challenge, issuer) ? newProofKey() : undefined,
         cookie: newId(),
         expires_at: this.#deps.now() + LOGIN_MS,
       }
@@ -126,7 +126,7 @@ export class LoginFlow {
 
   scopesFor(
     { oauth }: LoginServer,
-    { challenge, record, scopes: given, withoutOffline }: Omit<Wish, 'isFresh'>,
+    { challenge, record, scopes: given, withoutOffline }: Omit<LoginRequest, 'isFresh'>,
     resource: ResourceInfo,
     issuer: IssuerInfo,
   ): string[] {
@@ -147,8 +147,8 @@ export class LoginFlow {
   ): Promise<Omit<LoginRecord, 'step_ups'>> {
     return this.using(server, async (http) => {
       const { resource, issuer } = await this.discover(http, server, { challenge, record: undefined })
-      const wish = { challenge, record: undefined, scopes: undefined, withoutOffline: true }
-      const asked = this.scopesFor(server, wish, resource, issuer)
+      const request = { challenge, record: undefined, scopes: undefined, withoutOffline: true }
+      const asked = this.scopesFor(server, request, resource, issuer)
       const client = givenIn(server, issuer)
       if (!client) throw new OAuthFailure('client_needed', 'No client is configured', 'Set oauth.client_id')
       const tokens = await clientCredentials({
@@ -185,7 +185,7 @@ export class LoginFlow {
 
   async #clientFor(
     http: OAuthHttp,
-    { server, issuer, redirect_uri, scopes, isFresh }: ClientWish,
+    { server, issuer, redirect_uri, scopes, isFresh }: ClientRequest,
   ): Promise<OAuthClient> {
     const given = givenIn(server, issuer)
     if (given) return given
@@ -209,7 +209,7 @@ export class LoginFlow {
   }
 }
 
-interface ClientWish {
+interface ClientRequest {
   readonly server: LoginServer
   readonly issuer: IssuerInfo
   readonly redirect_uri: string

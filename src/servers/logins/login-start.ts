@@ -24,7 +24,7 @@ export interface TicketView {
   readonly problem: LoginProblem | null
 }
 
-/** The first half of a login: from the wish of a person to the page of the issuer. */
+/** The first half of a login: from the request of a person to the page of the issuer. */
 export class LoginStarter {
   readonly #context: LoginContext
 
@@ -86,10 +86,10 @@ export class LoginStarter {
     const login = of(id)
     const challenge = login.challengeOf(server)
     const { withoutOffline } = login
-    const wish = { challenge, record: login.record(server), scopes: undefined, withoutOffline }
+    const request = { challenge, record: login.record(server), scopes: undefined, withoutOffline }
     try {
-      const { resource, issuer } = await flow.using(server, (http) => flow.discover(http, server, wish))
-      return { ...common, issuer: issuer.issuer, scopes: flow.scopesFor(server, wish, resource, issuer) }
+      const { resource, issuer } = await flow.using(server, (http) => flow.discover(http, server, request))
+      return { ...common, issuer: issuer.issuer, scopes: flow.scopesFor(server, request, resource, issuer) }
     } catch (error) {
       return { ...common, issuer: null, scopes: [], problem: problemOf(error) }
     }

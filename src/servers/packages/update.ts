@@ -15,7 +15,7 @@ export interface PackageServer {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string | null
-  readonly walls: Isolation
+  readonly confinement: Isolation
 }
 
 interface TrialTool {
@@ -29,7 +29,7 @@ type Trial = (definition: {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string | null
-  readonly walls: Isolation
+  readonly confinement: Isolation
 }) => Promise<readonly TrialTool[]>
 
 export interface UpdateDeps extends InstallDeps {
@@ -116,11 +116,11 @@ async function tryOut(
   const servers = (await serversOf(record.name)).slice(0, MAX_TRIALS)
   const next = { ...record, current: installed }
   const differences: ToolDifference = { added: [], removed: [], changed: [] }
-  for (const { id, program, args, env, cwd, walls } of servers) {
+  for (const { id, program, args, env, cwd, confinement } of servers) {
     const definition = (folder: string, version: PackageRecord) => {
       const bin = chooseBin(version, Object.hasOwn(version.current.bin, program) ? program : undefined)
       const { command, args: own } = programAt(folder, version.name, version.current, bin)
-      return { command, args: [...own, ...args], env, cwd, walls }
+      return { command, args: [...own, ...args], env, cwd, confinement }
     }
     const now = await trial(definition(staging ?? '', next)).catch((error: unknown) => {
       throw trialFailed(record, installed.version, id, error)

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Agent, newKey } from '../../../test/support/gateway.ts'
-import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
 import { openRelay } from '../../../test/support/relay.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
 import { DeadlineTimer } from '../../mcp/client/deadline-timer.ts'
 import { requestMs, startWaitMs } from './calls.ts'
 
@@ -46,22 +46,22 @@ test.each(['stdio', 'http'] as const)(
 )
 
 test('a call of an agent that takes longer than request_s ends, is cancelled, and gets a hint that its user can follow', async () => {
-  const house = await openHouse()
-  await register(house, 'patient', [], { timeouts: { start_s: 60, stop_s: 1, request_s: 1 } })
-  await post(house, '/api/servers/patient/start')
-  const agent = await Agent.open(house, await newKey(house), 'legacy')
+  const service = await openTestService()
+  await register(service, 'patient', [], { timeouts: { start_s: 60, stop_s: 1, request_s: 1 } })
+  await post(service, '/api/servers/patient/start')
+  const agent = await Agent.open(service, await newKey(service), 'legacy')
   const { answers } = await agent.call('patient__hold')
   const hint = "Raise timeouts.request_s of 'patient' in Toolroom, or use a server that reports progress"
   expect(answers[0]?.error).toMatchObject({ code: -32603, data: { code: 'call_timeout', hint } })
-  const cancelled = await post(house, '/api/servers/patient/tools/cancelled/call', {})
+  const cancelled = await post(service, '/api/servers/patient/tools/cancelled/call', {})
   expect(cancelled.json()).toMatchObject({ content: [{ text: '1' }] })
 })
 
 test('request_s of a server can be set, is shown, and can be removed again', async () => {
-  const house = await openHouse()
-  expect((await register(house, 'echo')).timeouts.request_s).toBeNull()
+  const service = await openTestService()
+  expect((await register(service, 'echo')).timeouts.request_s).toBeNull()
   for (const request_s of [5, null]) {
-    const reply = await house.inject({
+    const reply = await service.inject({
       method: 'PATCH',
       url: '/api/servers/echo',
       headers: AUTHORISED,

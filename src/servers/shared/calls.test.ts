@@ -3,8 +3,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { Agent, newKey } from '../../../test/support/gateway.ts'
-import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
-import { post, register } from '../../../test/support/running.ts'
+import { post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 
 const CALL = ['agent_type', 'call_id', 'request_bytes', 'request_id', 'server_id', 'session_id', 'tool']
 const COMPLETED = [
@@ -13,13 +13,13 @@ const COMPLETED = [
 ].sort()
 
 test('facts about calls carry neither arguments nor results, whether a call succeeds, fails or is refused', async () => {
-  const house = await openHouse()
-  await register(house, 'mirror') // returns its request
-  await register(house, 'mirror', ['--error'], { name: 'failing' })
-  await register(house, 'liar')
-  for (const id of ['mirror', 'failing', 'liar']) await post(house, `/api/servers/${id}/start`)
+  const service = await openTestService()
+  await register(service, 'mirror') // returns its request
+  await register(service, 'mirror', ['--error'], { name: 'failing' })
+  await register(service, 'liar')
+  for (const id of ['mirror', 'failing', 'liar']) await post(service, `/api/servers/${id}/start`)
   const frames: { type: string; data: Record<string, unknown> }[] = []
-  const socket = new WebSocket(`${house.address.replace('http', 'ws')}/api/ws/metrics`)
+  const socket = new WebSocket(`${service.address.replace('http', 'ws')}/api/ws/metrics`)
   onTestFinished(() => socket.terminate())
   socket.on('message', (text) => frames.push(JSON.parse(String(text))))
   await once(socket, 'open')
@@ -28,12 +28,12 @@ test('facts about calls carry neither arguments nor results, whether a call succ
   const args = { text: canary, [canary]: [{ deep: canary }] }
   const echoed: string[] = []
   for (const era of ['legacy', 'modern'] as const) {
-    const agent = await Agent.open(house, await newKey(house), era)
+    const agent = await Agent.open(service, await newKey(service), era)
     for (const tool of ['mirror__mirror', 'failing__mirror', 'liar__null_result', 'liar__bad_error'])
       echoed.push(JSON.stringify((await agent.call(tool, args)).answers))
   }
   for (const path of ['mirror/tools/mirror', 'failing/tools/mirror', 'liar/tools/bad_error'])
-    echoed.push((await post(house, `/api/servers/${path}/call`, { arguments: args })).body)
+    echoed.push((await post(service, `/api/servers/${path}/call`, { arguments: args })).body)
   expect(echoed.filter((text) => text.includes(canary))).toHaveLength(6) // the servers did get them
 
   const of = (type: string) => frames.filter((frame) => frame.type === type).map(({ data }) => data)
@@ -44,36 +44,36 @@ test('facts about calls carry neither arguments nor results, whether a call succ
 })
 
 test('a call that reaches no server is published, logged with its reason and counted, through whichever door it came', async () => {
-  const house = await openHouse()
-  await register(house, 'echo', [], { tools: { pid: { enabled: false } } })
-  await register(house, 'echo', [], { name: 'private', expose: false })
-  await register(house, 'echo', [], {
+  const service = await openTestService()
+  await register(service, 'echo', [], { tools: { pid: { enabled: false } } })
+  await register(service, 'echo', [], { name: 'private', expose: false })
+  await register(service, 'echo', [], {
     name: 'failing',
     command: '/nowhere/at-all',
     start_mode: 'on_demand',
   })
-  await post(house, '/api/servers/echo/start')
-  await post(house, '/api/servers/private/start')
+  await post(service, '/api/servers/echo/start')
+  await post(service, '/api/servers/private/start')
   const url = `${closedPort}/mcp`
   const site = { name: 'site', url }
-  await house.inject({ method: 'POST', url: '/api/http-servers', headers: AUTHORISED, payload: site })
+  await service.inject({ method: 'POST', url: '/api/http-servers', headers: AUTHORISED, payload: site })
   const off = { name: 'off', url, enabled: false }
-  await house.inject({ method: 'POST', url: '/api/http-servers', headers: AUTHORISED, payload: off })
-  const key = await newKey(house)
-  const searching = await newKey(house, 'searcher')
+  await service.inject({ method: 'POST', url: '/api/http-servers', headers: AUTHORISED, payload: off })
+  const key = await newKey(service)
+  const searching = await newKey(service, 'searcher')
   const mode = { tool_mode: 'search' }
-  await house.inject({
+  await service.inject({
     method: 'PUT',
     url: '/api/agents/searcher/tools',
     headers: AUTHORISED,
     payload: mode,
   })
-  const calls = await completedCalls(house)
+  const calls = await completedCalls(service)
 
-  const legacy = await Agent.open(house, key, 'legacy')
-  const modern = await Agent.open(house, key, 'modern')
-  const finder = await Agent.open(house, searching, 'modern')
-  const elsewhere = await Agent.open(house, key, 'modern', '/mcp/nothing')
+  const legacy = await Agent.open(service, key, 'legacy')
+  const modern = await Agent.open(service, key, 'modern')
+  const finder = await Agent.open(service, searching, 'modern')
+  const elsewhere = await Agent.open(service, key, 'modern', '/mcp/nothing')
   for (const [agent, tool] of [
     [legacy, 'echo__nothing'],
     [modern, 'nowhere__echo'],
@@ -87,7 +87,7 @@ test('a call that reaches no server is published, logged with its reason and cou
     expect((await agent.call(tool)).answers[0]?.error, tool).toBeDefined()
   await finder.call('call_tool', { name: 'echo__nothing' })
   await finder.call('find_tools', { query: 7 })
-  await fetch(`${house.address}/mcp`, {
+  await fetch(`${service.address}/mcp`, {
     method: 'POST',
     headers: { ...legacy.headers, 'mcp-session-id': 'unknown', 'content-type': 'application/json' },
     body: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo__echo"}}',
@@ -97,7 +97,7 @@ test('a call that reaches no server is published, logged with its reason and cou
     'servers/nowhere/tools/echo',
     'servers/failing/tools/echo',
   ])
-    await post(house, `/api/${path}/call`, { arguments: {} })
+    await post(service, `/api/${path}/call`, { arguments: {} })
 
   const expected = [
     ['echo', 'nothing', 'unknown_tool'],
@@ -120,27 +120,27 @@ test('a call that reaches no server is published, logged with its reason and cou
   const session = legacy.headers['mcp-session-id']
   expect(calls[0]).toMatchObject({ session_id: session, agent_type: 'cursor', status: 'error' })
 
-  const { items } = (await house.inject('/api/logs?search=call failed&order=asc')).json()
+  const { items } = (await service.inject('/api/logs?search=call failed&order=asc')).json()
   expect(items).toHaveLength(expected.length)
   expect(items[0]).toMatchObject({ server_id: 'echo', tool: 'nothing', source: 'gateway' })
   expect(items[0].message).toBe('call failed: Unknown tool: echo__nothing')
   expect(items.at(-3).message).toBe("call failed: 'echo' has no tool 'nothing'")
   expect(items.at(-3)).toMatchObject({ server_id: 'echo', source: 'service' })
 
-  const { calls: counted } = (await house.inject('/api/metrics/summary?window=5m')).json()
+  const { calls: counted } = (await service.inject('/api/metrics/summary?window=5m')).json()
   expect(counted).toMatchObject({ total: expected.length, error: expected.length })
 })
 
 test('the sentence of a failed call is redacted in the log, and no frame has it', async () => {
-  const house = await openHouse()
-  await register(house, 'mirror', ['--error'], { env: { API_TOKEN: 'canary-of-the-server' } })
-  await post(house, '/api/servers/mirror/start')
-  const calls = await completedCalls(house)
+  const service = await openTestService()
+  await register(service, 'mirror', ['--error'], { env: { API_TOKEN: 'canary-of-the-server' } })
+  await post(service, '/api/servers/mirror/start')
+  const calls = await completedCalls(service)
   const arguments_ = { text: 'canary-of-the-server and ghp_0123456789abcdefghijABCDEFGHIJ' }
-  await post(house, '/api/servers/mirror/tools/mirror/call', { arguments: arguments_ })
+  await post(service, '/api/servers/mirror/tools/mirror/call', { arguments: arguments_ })
   await expect.poll(() => calls).toHaveLength(1)
   expect(Object.keys(calls[0] ?? {})).not.toContain('error_message')
-  const { body } = await house.inject('/api/logs?search=call failed')
+  const { body } = await service.inject('/api/logs?search=call failed')
   expect(body).toContain('***')
   expect(body).not.toMatch(/canary|ghp_/)
 })
@@ -155,7 +155,7 @@ const closedPort = await (async () => {
 })()
 
 /** The frames `call_completed` from now on. */
-async function completedCalls({ address }: House): Promise<Record<string, unknown>[]> {
+async function completedCalls({ address }: TestService): Promise<Record<string, unknown>[]> {
   const calls: Record<string, unknown>[] = []
   const socket = new WebSocket(`${address.replace('http', 'ws')}/api/ws/metrics`)
   onTestFinished(() => socket.terminate())

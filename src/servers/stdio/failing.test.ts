@@ -2,9 +2,9 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { add } from '../../../test/support/furnished.ts'
-import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
-import { definition, get, post } from '../../../test/support/running.ts'
+import { definition, get, post } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
+import { add } from '../../../test/support/with-servers.ts'
 
 interface Failing {
   readonly server: object
@@ -166,11 +166,11 @@ const FAILING: Readonly<Record<string, Failing>> = {
 test.each(Object.entries(FAILING))(
   'the error of %s has the cause and the next action',
   async (_, expected) => {
-    const house = await openHouse()
-    expect((await add(house, { ...expected.server, name: 'it' })).statusCode).toBe(201)
-    const started = await post(house, '/api/servers/it/start')
+    const service = await openTestService()
+    expect((await add(service, { ...expected.server, name: 'it' })).statusCode).toBe(201)
+    const started = await post(service, '/api/servers/it/start')
     expect(started.statusCode).toBe(expected.code === 'start_timeout' ? 504 : 502)
-    const { status, last_error, health } = await get(house, 'it')
+    const { status, last_error, health } = await get(service, 'it')
     expect({ status, code: last_error?.code }).toEqual({ status: expected.status, code: expected.code })
     expect(last_error?.message).toMatch(expected.message)
     expect(last_error?.hint).toMatch(expected.hint)
@@ -181,9 +181,9 @@ test.each(Object.entries(FAILING))(
 )
 
 test('a running server that writes text to stdout is degraded, and its lines are in the log', async () => {
-  const house = await openHouse()
-  await add(house, definition('noisy'))
-  const started = await post(house, '/api/servers/noisy/start')
+  const service = await openTestService()
+  await add(service, definition('noisy'))
+  const started = await post(service, '/api/servers/noisy/start')
   expect(started.json()).toMatchObject({
     status: 'running',
     health: {
@@ -192,7 +192,7 @@ test('a running server that writes text to stdout is degraded, and its lines are
       action: 'Make it log to stderr. The lines are in its log',
     },
   })
-  const logs = (query: string) => house.inject(`/api/logs?server_id=noisy&${query}`)
+  const logs = (query: string) => service.inject(`/api/logs?server_id=noisy&${query}`)
   const messages = async (query: string) =>
     (await logs(query)).json().items.map(({ message }: { message: string }) => message)
   expect(await messages('stream=stdout')).toContain('Server listening, have a nice day!')
@@ -203,11 +203,11 @@ test('a running server that writes text to stdout is degraded, and its lines are
 })
 
 test('log notifications of a server are in the log, with their level', async () => {
-  const house = await openHouse()
-  await add(house, definition('teller'))
-  await post(house, '/api/servers/teller/start')
-  await post(house, '/api/servers/teller/tools/tell/call', {})
-  const { items } = (await house.inject('/api/logs?stream=mcp&order=asc')).json()
+  const service = await openTestService()
+  await add(service, definition('teller'))
+  await post(service, '/api/servers/teller/start')
+  await post(service, '/api/servers/teller/tools/tell/call', {})
+  const { items } = (await service.inject('/api/logs?stream=mcp&order=asc')).json()
   expect(items).toMatchObject([
     { level: 'warn', message: '[warning] db: the cache is cold', server_id: 'teller', source: 'server' },
     { level: 'fatal', message: '[emergency] {"code":7}' },
@@ -215,19 +215,19 @@ test('log notifications of a server are in the log, with their level', async () 
 })
 
 test('an on-demand server that failed for a cause that stays is asleep again after its definition or its secret was changed', async () => {
-  const house = await openHouse()
-  const call = () => post(house, '/api/servers/it/tools/echo/call', { arguments: { text: 'hi' } })
-  await add(house, { ...definition('noenv'), name: 'it', start_mode: 'on_demand' })
+  const service = await openTestService()
+  const call = () => post(service, '/api/servers/it/tools/echo/call', { arguments: { text: 'hi' } })
+  await add(service, { ...definition('noenv'), name: 'it', start_mode: 'on_demand' })
   expect((await call()).json()).toMatchObject({ last_error: { code: 'missing_setting' } })
   expect((await call()).json()).toMatchObject({ code: 'server_not_running' })
   const change = (env: object) =>
-    house.inject({ method: 'PATCH', url: '/api/servers/it', headers: AUTHORISED, payload: { env } })
+    service.inject({ method: 'PATCH', url: '/api/servers/it', headers: AUTHORISED, payload: { env } })
   await change({ API_KEY: `\${secret:key}` })
-  expect(await get(house, 'it')).toMatchObject({ status: 'idle', last_error: null })
+  expect(await get(service, 'it')).toMatchObject({ status: 'idle', last_error: null })
   expect((await call()).json()).toMatchObject({ last_error: { code: 'missing_setting' } })
-  expect(await get(house, 'it')).toMatchObject({ status: 'failed' })
+  expect(await get(service, 'it')).toMatchObject({ status: 'failed' })
   const payload = { value: 'a-long-secret-value' }
-  await house.inject({ method: 'PUT', url: '/api/secrets/key', headers: AUTHORISED, payload })
-  expect(await get(house, 'it')).toMatchObject({ status: 'idle' })
+  await service.inject({ method: 'PUT', url: '/api/secrets/key', headers: AUTHORISED, payload })
+  expect(await get(service, 'it')).toMatchObject({ status: 'idle' })
   expect((await call()).statusCode).toBe(200)
 })

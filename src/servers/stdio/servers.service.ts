@@ -15,7 +15,8 @@ import { diagnose, type FindProgram, type PlaceAbilities } from './actions/diagn
 import type { Runtime } from './actions/runtimes.schema.ts'
 import { runtimesOf } from './actions/runtimes.ts'
 import { createTrials, type TryOut } from './actions/trial.ts'
-import { tryWalls } from './actions/try-walls.ts'
+import { tryIsolation } from './actions/try-isolation.ts'
+import type { DesiredStates } from './desired-states.ts'
 import type { Instances } from './instances.ts'
 import { checkIsolation } from './isolation.ts'
 import { createLifecycle } from './lifecycle.ts'
@@ -35,11 +36,10 @@ import {
   shownIn,
   uptimeOf,
 } from './view.ts'
-import type { WishStore } from './wishes.ts'
 
 /** What this room needs. `store/` and `supervisor/` provide it, `compose/service.ts` connects them. */
 interface Deps extends RegistryDeps<Server> {
-  readonly wishes: WishStore
+  readonly desiredStates: DesiredStates
   readonly instances: Instances
   readonly linesDropped: (id: string) => number
   /** The agents whose files have an entry for the server. The same array until one of these files has changed. */
@@ -57,7 +57,7 @@ interface Deps extends RegistryDeps<Server> {
   readonly probe: Probe
   readonly placeAbilities: PlaceAbilities
   readonly tryOut: TryOut
-  /** Toolroom's own folders, which no server behind walls sees. */
+  /** Toolroom's own folders, which no server in isolation sees. */
   readonly ownFolders: readonly string[]
   /** The gateway's names of a server's tools, by their own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
@@ -70,7 +70,7 @@ const MISSING: readonly string[] = ['package_not_found', 'native_part_missing']
 const NOT_STARTING: readonly ServerState['status'][] = ['stopped', 'stopping']
 
 export function createServers(deps: Deps) {
-  const { instances, wishes, catalogues, secrets, calls, facts } = deps
+  const { instances, desiredStates, catalogues, secrets, calls, facts } = deps
   const engine = instances
   const startedWith = new StartedWith(deps.references, instances)
   const onAgentNote: StdioUpstreamDeps['onAgentNote'] = (agent_type, server_id, method, params, client_id) =>
@@ -85,7 +85,7 @@ export function createServers(deps: Deps) {
   /** Serializes the changes of each server. The restarts that follow from them are not awaited. */
   const turns = new Turns()
   const desiredOf = ({ id, start_mode }: Server): DesiredState =>
-    wishes.desired(id) ?? (start_mode === 'manual' ? 'stopped' : 'running')
+    desiredStates.desired(id) ?? (start_mode === 'manual' ? 'stopped' : 'running')
   /** Only a person starts it again. The desired state is not stored when the disk is full, hence the status. */
   const isStopped = (server: Server): boolean =>
     desiredOf(server) === 'stopped' && NOT_STARTING.includes(engine.life(server.id).state.status)
@@ -101,7 +101,7 @@ export function createServers(deps: Deps) {
   const sleeps = (server: Server): boolean =>
     server.start_mode === 'on_demand' && desiredOf(server) === 'running'
 
-  /** Puts a stopped server to sleep, or stops a sleeping one, as its start mode and the user's wish require. */
+  /** Puts a stopped server to sleep, or stops a sleeping one, as its start mode and the user's request require. */
   function settle(server: Server): void {
     const { status } = engine.life(server.id).state
     if (status === 'stopped' && sleeps(server)) void engine.sleep(server.id)
@@ -218,7 +218,7 @@ export function createServers(deps: Deps) {
         const after = await registry.change(id, revision, (current) => edited(current, patch), by)
         if (after.start_mode !== before.start_mode) {
           const keepsRunning = after.start_mode === 'manual' && isActive(id)
-          await wishes.setDesired(id, keepsRunning ? 'running' : undefined, null)
+          await desiredStates.setDesired(id, keepsRunning ? 'running' : undefined, null)
         }
         register(after)
         if (after.start_mode !== before.start_mode) facts.publish('server_desired', { server_id: id })
@@ -236,7 +236,7 @@ export function createServers(deps: Deps) {
         const server = await registry.get(id)
         await engine.remove(id)
         try {
-          await registry.remove(id, by, wishes.forget)
+          await registry.remove(id, by, desiredStates.forget)
         } catch (error) {
           register(server) // it still exists, but is stopped
           throw error
@@ -247,8 +247,8 @@ export function createServers(deps: Deps) {
     ofPackage,
     reveal: registry.reveal,
     trial: ({ type: _, ...input }: TrialInput) => tryOut(startedBy(input)),
-    tryWalls: async (key: string, input: WallsTrialInput) =>
-      tryWalls(await registry.get(key), input, { tryOut, secrets: deps.secrets, own: deps.ownFolders }),
+    tryIsolation: async (key: string, input: WallsTrialInput) =>
+      tryIsolation(await registry.get(key), input, { tryOut, secrets: deps.secrets, own: deps.ownFolders }),
 
     async diagnose(key: string): Promise<Diagnosis> {
       const server = await registry.get(key)

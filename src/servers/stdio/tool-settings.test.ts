@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { HTTP_SERVER, SERVER } from '../../../test/support/furnished.ts'
-import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
-import { get, post, register } from '../../../test/support/running.ts'
+import { get, post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
+import { HTTP_SERVER, SERVER } from '../../../test/support/with-servers.ts'
 import { SecretKey } from '../../kernel/config/secret-key.ts'
 import { FactBus } from '../../kernel/facts.ts'
 import { ConfigurationDatabase } from '../../store/configuration/configuration.ts'
@@ -12,19 +12,19 @@ import { ServerTable } from '../../store/servers.store.ts'
 
 type Method = 'POST' | 'PATCH' | 'PUT'
 
-const send = (house: House, method: Method, url: string, payload: object) =>
-  house.inject({ method, url, headers: AUTHORISED, payload })
+const send = (service: TestService, method: Method, url: string, payload: object) =>
+  service.inject({ method, url, headers: AUTHORISED, payload })
 
 describe.each([
   { kind: 'STDIO', url: '/api/servers', id: 'github', server: SERVER, verb: 'PATCH' as const },
   { kind: 'HTTP', url: '/api/http-servers', id: 'docs', server: HTTP_SERVER, verb: 'PUT' as const },
 ])('$kind server', ({ url, id, server, verb }) => {
   test('a server offers all its tools by default, and shows changed settings', async () => {
-    const house = await openHouse()
-    const added = await send(house, 'POST', url, server)
+    const service = await openTestService()
+    const added = await send(service, 'POST', url, server)
     expect(added.json()).toMatchObject({ tools: {}, expose: true })
     const tools = { read: { enabled: false }, write: { alias: 'put' }, toString: {} }
-    const changed = await send(house, verb, `${url}/${id}`, { tools, expose: false })
+    const changed = await send(service, verb, `${url}/${id}`, { tools, expose: false })
     expect(changed.json()).toMatchObject({
       expose: false,
       revision: 2,
@@ -34,20 +34,20 @@ describe.each([
         toString: { enabled: true, alias: null },
       },
     })
-    expect((await house.inject(`${url}/${id}`)).json()).toEqual(changed.json())
-    const sentBack = await send(house, verb, `${url}/${id}`, { tools: changed.json().tools })
+    expect((await service.inject(`${url}/${id}`)).json()).toEqual(changed.json())
+    const sentBack = await send(service, verb, `${url}/${id}`, { tools: changed.json().tools })
     expect(sentBack.json().revision).toBe(2)
   })
 
   test('tool settings are accepted on creation, and a new map replaces the stored one', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const more = { tools: { read: { alias: 'look' } }, expose: false }
-    const added = await send(house, 'POST', url, { ...server, ...more })
+    const added = await send(service, 'POST', url, { ...server, ...more })
     expect(added.json()).toMatchObject({ tools: { read: { alias: 'look' } }, expose: false })
-    const changed = await send(house, verb, `${url}/${id}`, { tools: { write: { enabled: false } } })
+    const changed = await send(service, verb, `${url}/${id}`, { tools: { write: { enabled: false } } })
     expect(changed.json()).toMatchObject({ expose: false })
     expect(Object.keys(changed.json().tools)).toEqual(['write'])
-    expect((await send(house, verb, `${url}/${id}`, { tools: {} })).json().tools).toEqual({})
+    expect((await send(service, verb, `${url}/${id}`, { tools: {} })).json().tools).toEqual({})
   })
 
   test.each<[string, object, string]>([
@@ -71,43 +71,43 @@ describe.each([
       '/tools',
     ],
   ])('%s is refused on creation and on update', async (_, fields, path) => {
-    const house = await openHouse()
+    const service = await openTestService()
     const refused = { status: 422, code: 'invalid_input', errors: [{ path }] }
-    expect((await send(house, 'POST', url, { ...server, ...fields })).json()).toMatchObject(refused)
-    expect((await send(house, 'POST', url, server)).statusCode).toBe(201)
-    expect((await send(house, verb, `${url}/${id}`, fields)).json()).toMatchObject(refused)
+    expect((await send(service, 'POST', url, { ...server, ...fields })).json()).toMatchObject(refused)
+    expect((await send(service, 'POST', url, server)).statusCode).toBe(201)
+    expect((await send(service, verb, `${url}/${id}`, fields)).json()).toMatchObject(refused)
   })
 
   test('settings of 5,000 tools and names of 256 characters are accepted', async () => {
-    const house = await openHouse()
+    const service = await openTestService()
     const names = Array.from({ length: 4999 }, (_, at) => `t${at}`)
     const tools = Object.fromEntries([...names, 'ü'.repeat(256)].map((name) => [name, { enabled: false }]))
-    const added = await send(house, 'POST', url, { ...server, tools })
+    const added = await send(service, 'POST', url, { ...server, tools })
     expect(Object.keys(added.json().tools)).toHaveLength(5000)
   })
 })
 
 test('a change of the tool settings does not restart a running server', async () => {
-  const house = await openHouse()
-  await register(house, 'echo')
-  await post(house, '/api/servers/echo/start')
-  const { pid } = await get(house, 'echo')
-  await send(house, 'PATCH', '/api/servers/echo', { tools: { pid: { enabled: false } }, expose: false })
-  expect(await get(house, 'echo')).toMatchObject({ pid, status: 'running', restart_count: 0 })
+  const service = await openTestService()
+  await register(service, 'echo')
+  await post(service, '/api/servers/echo/start')
+  const { pid } = await get(service, 'echo')
+  await send(service, 'PATCH', '/api/servers/echo', { tools: { pid: { enabled: false } }, expose: false })
+  expect(await get(service, 'echo')).toMatchObject({ pid, status: 'running', restart_count: 0 })
 })
 
 test('the API calls tools by their own names, even when they are disabled or renamed for agents', async () => {
-  const house = await openHouse()
-  await register(house, 'echo', [], { tools: { pid: { enabled: false, alias: 'number' } }, expose: false })
-  await post(house, '/api/servers/echo/start')
-  expect((await post(house, '/api/servers/echo/tools/pid/call', {})).statusCode).toBe(200)
-  expect((await post(house, '/api/servers/echo/tools/number/call', {})).statusCode).toBe(404)
+  const service = await openTestService()
+  await register(service, 'echo', [], { tools: { pid: { enabled: false, alias: 'number' } }, expose: false })
+  await post(service, '/api/servers/echo/start')
+  expect((await post(service, '/api/servers/echo/tools/pid/call', {})).statusCode).toBe(200)
+  expect((await post(service, '/api/servers/echo/tools/number/call', {})).statusCode).toBe(404)
 })
 
 test('a server that was stored without tool settings offers all its tools', async () => {
   const home = ownFolder()
   const env = { TOOLROOM_SECRET_KEY: '0a'.repeat(32) }
-  await (await openHouse({ home, env })).close()
+  await (await openTestService({ home, env })).close()
   const facts = new FactBus(() => {})
   const database = await ConfigurationDatabase.open({ folder: join(home, 'data'), facts })
   const vault = await openVault(database, new SecretKey(home, env.TOOLROOM_SECRET_KEY))
@@ -123,7 +123,7 @@ test('a server that was stored without tool settings offers all its tools', asyn
     expect(await table.of(kind).insert(old, audit)).toBe('inserted')
   }
   await database.close()
-  const house = await openHouse({ home, env })
+  const service = await openTestService({ home, env })
   for (const url of ['/api/servers/stdio', '/api/http-servers/http'])
-    expect((await house.inject(url)).json()).toMatchObject({ tools: {}, expose: true })
+    expect((await service.inject(url)).json()).toMatchObject({ tools: {}, expose: true })
 })

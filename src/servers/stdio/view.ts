@@ -23,8 +23,21 @@ export const definitionOf = memo((server: Server): Omit<ServerView, keyof Live> 
   const command = maskCommand(server.command)
   const auto_start = start_mode === 'eager'
   const { isolation, isolation_options } = server
-  const walls = { isolation, isolation_options: shownOptions(isolation_options), place: placeOf(server) }
-  const run = { ...walls, start_mode, auto_start, idle_timeout_s, sharing, max_instances, restart, timeouts }
+  const confinement = {
+    isolation,
+    isolation_options: shownOptions(isolation_options),
+    place: placeOf(server),
+  }
+  const run = {
+    ...confinement,
+    start_mode,
+    auto_start,
+    idle_timeout_s,
+    sharing,
+    max_instances,
+    restart,
+    timeouts,
+  }
   const settings = { ...run, tools, expose }
   return { id, type: 'stdio', name, command, package: from, ...shown, ...settings, ...times, revision }
 })

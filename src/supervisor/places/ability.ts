@@ -3,7 +3,7 @@ import type { LastError } from '../../kernel/server-state.ts'
 /** Whether servers can run in a place of this computer, and what has to be done if they cannot. */
 export interface Ability<By extends string> {
   readonly available: boolean
-  /** The program that makes the walls. Null if there is none. */
+  /** The program that provides the isolation. Null if there is none. */
   readonly by: By | null
   readonly version: string | null
   readonly problem: string | null

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { openHouse } from '../../../test/support/house.ts'
 import { atEnd, sharedByTests } from '../../../test/support/lifetime.ts'
 import { PLACES, type PlaceOfTest } from '../../../test/support/places.ts'
-import { post, register, until } from '../../../test/support/running.ts'
+import { post, register, until } from '../../../test/support/running-servers.ts'
+import { openTestService } from '../../../test/support/test-service.ts'
 import { Engine } from './container/engine.ts'
 
 const OWN_CODE: Readonly<Record<string, string>> = { none: 'local', docker: 'container', podman: 'container' }
@@ -12,29 +12,29 @@ describe.each(PLACES.map((place) => [place.name, place] as const))('with %s', (n
   const opened = sharedByTests(async () => {
     const place = await open()
     for (const [variable, value] of Object.entries(place.env)) setVariable(variable, value)
-    return { ...place, house: await openHouse() }
+    return { ...place, service: await openTestService() }
   })
   const add = async (kind: string, args: readonly string[] = [], more: object = {}) => {
-    const { house, fields } = await opened()
-    await register(house, kind, args, { ...fields, ...more })
-    return house
+    const { service, fields } = await opened()
+    await register(service, kind, args, { ...fields, ...more })
+    return service
   }
 
   placeTest('a server does the handshake, is called, uses memory, and stops', async () => {
-    const house = await add('echo')
-    const started = await post(house, '/api/servers/echo/start?wait_s=120')
+    const service = await add('echo')
+    const started = await post(service, '/api/servers/echo/start?wait_s=120')
     expect(started.json(), started.body).toMatchObject({
       status: 'running',
       place: OWN_CODE[name] ?? name,
       pid: name === 'docker' || name === 'podman' ? null : expect.any(Number),
       tool_count: 4,
     })
-    const called = await post(house, '/api/servers/echo/tools/echo/call', { arguments: { text: 'hello' } })
+    const called = await post(service, '/api/servers/echo/tools/echo/call', { arguments: { text: 'hello' } })
     expect(called.body).toContain('hello')
-    const { resources } = await until(house, 'echo', (server) => server.resources !== null)
+    const { resources } = await until(service, 'echo', (server) => server.resources !== null)
     expect(resources?.rss_bytes).toBeGreaterThan(1e6)
     expect(resources?.processes).toBeGreaterThan(0)
-    const stopped = await post(house, '/api/servers/echo/stop')
+    const stopped = await post(service, '/api/servers/echo/stop')
     expect(stopped.json()).toMatchObject({
       status: 'stopped',
       pid: null,
@@ -43,41 +43,43 @@ describe.each(PLACES.map((place) => [place.name, place] as const))('with %s', (n
   })
 
   placeTest('a server that ends at once is explained with its exit code and its last words', async () => {
-    const house = await add('crash', ['--code=3'])
-    await post(house, '/api/servers/crash/start?wait_s=120')
-    const { last_error, last_exit } = await until(house, 'crash', (server) => server.last_error !== null)
+    const service = await add('crash', ['--code=3'])
+    await post(service, '/api/servers/crash/start?wait_s=120')
+    const { last_error, last_exit } = await until(service, 'crash', (server) => server.last_error !== null)
     expect(last_exit).toMatchObject({ code: 3, stderr_tail: ['Error: the index is broken'] })
     expect(last_error?.message).toContain(
       'exited with code 3 before it was ready: Error: the index is broken',
     )
-    await post(house, '/api/servers/crash/stop')
+    await post(service, '/api/servers/crash/stop')
   })
 
   placeTest('a server that ignores the end of its input and SIGTERM is ended within its time', async () => {
-    const house = await add('deaf', ['--children=2', '--detached'], { timeouts: { start_s: 60, stop_s: 2 } })
-    const started = await post(house, '/api/servers/deaf/start?wait_s=120')
+    const service = await add('deaf', ['--children=2', '--detached'], {
+      timeouts: { start_s: 60, stop_s: 2 },
+    })
+    const started = await post(service, '/api/servers/deaf/start?wait_s=120')
     expect(started.json(), started.body).toMatchObject({ status: 'running' })
-    const stopped = await post(house, '/api/servers/deaf/stop')
+    const stopped = await post(service, '/api/servers/deaf/stop')
     expect(stopped.json()).toMatchObject({ status: 'stopped' })
     await expectNothingLeft(await opened())
   })
 
   placeTest('a server that dies is started again', async () => {
-    const house = await add('dies-mid-call')
-    expect((await post(house, '/api/servers/dies-mid-call/start?wait_s=120')).statusCode).toBe(200)
-    const call = await post(house, '/api/servers/dies-mid-call/tools/die/call', { arguments: {} })
+    const service = await add('dies-mid-call')
+    expect((await post(service, '/api/servers/dies-mid-call/start?wait_s=120')).statusCode).toBe(200)
+    const call = await post(service, '/api/servers/dies-mid-call/tools/die/call', { arguments: {} })
     expect(call.statusCode).not.toBe(200)
-    const again = await until(house, 'dies-mid-call', (s) => s.status === 'running' && s.restart_count > 0)
+    const again = await until(service, 'dies-mid-call', (s) => s.status === 'running' && s.restart_count > 0)
     expect(again.recent_exits).toHaveLength(1)
-    await post(house, '/api/servers/dies-mid-call/stop')
+    await post(service, '/api/servers/dies-mid-call/stop')
   })
 
   placeTest('a call starts a server that starts on demand, and it goes to sleep again', async () => {
-    const house = await add('echo', [], { name: 'sleeper', start_mode: 'on_demand', idle_timeout_s: 1 })
-    await until(house, 'sleeper', ({ status }) => status === 'idle')
-    const call = await post(house, '/api/servers/sleeper/tools/echo/call', { arguments: { text: 'awake' } })
+    const service = await add('echo', [], { name: 'sleeper', start_mode: 'on_demand', idle_timeout_s: 1 })
+    await until(service, 'sleeper', ({ status }) => status === 'idle')
+    const call = await post(service, '/api/servers/sleeper/tools/echo/call', { arguments: { text: 'awake' } })
     expect(call.body).toContain('awake')
-    expect((await until(house, 'sleeper', ({ status }) => status === 'idle')).last_error).toBeNull()
+    expect((await until(service, 'sleeper', ({ status }) => status === 'idle')).last_error).toBeNull()
     await expectNothingLeft(await opened())
   })
 })

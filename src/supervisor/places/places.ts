@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Isolation } from '../../kernel/server-state.ts'
-import type { Fences, Marks } from '../platform/platform.ts'
+import type { Marks, ProcessGroups } from '../platform/platform.ts'
 import { type Definition, type Starting, startChild } from '../process/start-child.ts'
 import type { Ability } from './ability.ts'
 import type { Containers } from './container/containers.ts'
@@ -11,15 +11,15 @@ import type { LostFiles } from './sandbox/lost-files.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import type { ServerProcess } from './server-process.ts'
 
-/** What to run, and behind which walls. */
+/** What to run, and with which isolation. */
 export interface Placed extends Definition {
-  readonly walls: Isolation
+  readonly confinement: Isolation
   /** Null for a definition that is only tried out. */
   readonly serverId: string | null
 }
 
 export interface PlacesDeps extends Starting {
-  readonly fences: Pick<Fences, 'start' | 'endAll'>
+  readonly groups: Pick<ProcessGroups, 'start' | 'endAll'>
   readonly marks: Marks
   /** The data folder. */
   readonly folder: string
@@ -48,9 +48,9 @@ export class Places {
     this.#deps = deps
   }
 
-  /** Rejects with a StartFailure. Never starts a server without the walls that it should have. */
+  /** Rejects with a StartFailure. Never starts a server without the isolation that it should have. */
   async start(placed: Placed, mark: string): Promise<ServerProcess> {
-    const { isolation, isolation_options } = placed.walls
+    const { isolation, isolation_options } = placed.confinement
     switch (isolation) {
       case 'none':
         return startChild(placed, mark, this.#deps)
@@ -67,8 +67,8 @@ export class Places {
   }
 
   /** What a running server in a sandbox has made in memory only. Undefined in other places. */
-  async lostFiles(pid: number | null, { walls, env }: Placed): Promise<LostFiles | undefined> {
-    if (walls.isolation !== 'sandbox' || pid === null) return undefined
+  async lostFiles(pid: number | null, { confinement, env }: Placed): Promise<LostFiles | undefined> {
+    if (confinement.isolation !== 'sandbox' || pid === null) return undefined
     return (await this.#openSandbox()).lostFiles(pid, env)
   }
 
@@ -93,7 +93,7 @@ export class Places {
   /** Ends everything of this run at once. */
   async endAll(): Promise<void> {
     await Promise.all([
-      this.#deps.fences.endAll(),
+      this.#deps.groups.endAll(),
       this.#containers?.then((containers) => containers.endAll()),
     ])
   }

@@ -14,12 +14,12 @@ export interface Platform {
   loginShell(): string | undefined
   readonly table: ProcessTable
   /** Ends first what an earlier run of the same data folder has left. */
-  openFences(options: FenceOptions): Promise<Fences>
+  openProcessGroups(options: ProcessGroupOptions): Promise<ProcessGroups>
   /** Ends processes that Toolroom did not start, and their children. Does not wait for one that is blocked on a device. */
   endForeign(tree: readonly ProcessFacts[]): Promise<'ended' | 'not_permitted'>
 }
 
-export interface FenceOptions {
+export interface ProcessGroupOptions {
   readonly marks: Marks
   /** Whether the last run was killed. A run that was closed has ended all its processes. */
   readonly wasKilled: boolean
@@ -37,11 +37,11 @@ export interface Marks {
 }
 
 /** Starts the processes of one run of Toolroom, so that each can be ended with all its descendants. */
-export interface Fences {
+export interface ProcessGroups {
   /** How many processes of an earlier run were ended. */
   readonly leftovers: number
   /** Rejects if the operating system cannot start it. */
-  start(launch: Launch): Promise<Fenced>
+  start(launch: Launch): Promise<ProcessGroup>
   /** Ends all processes of this run at once. */
   endAll(): Promise<void>
   /** To be called when all have ended. */
@@ -69,8 +69,8 @@ export interface Exit {
   readonly outOfMemory?: boolean
 }
 
-/** A process that Toolroom has started, inside of a fence that its descendants do not leave unnoticed. */
-export interface Fenced {
+/** A process that Toolroom has started, inside of a process group that its descendants do not leave unnoticed. */
+export interface ProcessGroup {
   readonly pid: number
   readonly input: Writable
   readonly output: Readable

@@ -1,19 +1,19 @@
 import { expect, test, vi } from 'vitest'
-import { fencesOf, ownMark } from '../../../test/support/marked.ts'
+import { groupsOf, ownMark } from '../../../test/support/marked-processes.ts'
 import { processesMarked } from '../platform/linux/proc.ts'
-import type { Fenced } from '../platform/platform.ts'
+import type { ProcessGroup } from '../platform/platform.ts'
 import { ResourceSampler, SAMPLE_EVERY_MS } from './resources.ts'
 
 const starter = (mark: string) => {
-  const fences = fencesOf(mark)
-  return (path: string, args: string[]) => fences.start({ path, args, cwd: undefined, env: {}, mark })
+  const groups = groupsOf(mark)
+  return (path: string, args: string[]) => groups.start({ path, args, cwd: undefined, env: {}, mark })
 }
 
 function sampling() {
   const read: number[] = []
   const clock = { now: 0 }
   const sampler = new ResourceSampler(() => clock.now || performance.now())
-  const of = (id: string, server: Pick<Fenced, 'pid' | 'usage'>, calls = 0) => ({
+  const of = (id: string, server: Pick<ProcessGroup, 'pid' | 'usage'>, calls = 0) => ({
     id,
     leader: server.pid,
     calls,

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { delimiter } from 'node:path'
 import type { LastError, Launch, Plan } from '../../kernel/server-state.ts'
-import type { Fenced, Fences, Platform, Launch as ProcessLaunch } from '../platform/platform.ts'
+import type { Platform, ProcessGroup, ProcessGroups, Launch as ProcessLaunch } from '../platform/platform.ts'
 import type { Resolved } from '../platform/programs.ts'
 
 /** A start that failed. With `retry: false` the user has to change something first. */
@@ -38,12 +38,12 @@ export const programFinder =
   }
 
 export interface Starting {
-  readonly fences: Pick<Fences, 'start'>
+  readonly groups: Pick<ProcessGroups, 'start'>
   /** May have to wait until it knows where to search. */
   readonly findProgram: (...wanted: Parameters<FindProgram>) => Resolved | Promise<Resolved>
 }
 
-/** The same program behind walls, or why it cannot be. */
+/** The same program in isolation, or why it cannot be. */
 export type Confine = (
   launch: ProcessLaunch & { readonly cwd: string },
 ) => Promise<
@@ -54,9 +54,9 @@ export type Confine = (
 export async function startChild(
   { command, args, env, cwd }: Definition,
   mark: string,
-  { fences, findProgram }: Starting,
+  { groups, findProgram }: Starting,
   confine?: Confine,
-): Promise<Fenced> {
+): Promise<ProcessGroup> {
   const found = await findProgram({ command, args, env, cwd })
   if (!found.ok) {
     const { code, message, hint } = found
@@ -67,7 +67,7 @@ export async function startChild(
   const confined = confine ? await confine(launch) : { ok: true as const, launch }
   if (!confined.ok) throw new StartFailure(confined.error, false)
   try {
-    return await fences.start(confined.launch)
+    return await groups.start(confined.launch)
   } catch (error) {
     throw notSpawned(error)
   }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StopStep } from '../../kernel/server-state.ts'
-import type { Fenced } from '../platform/platform.ts'
+import type { ProcessGroup } from '../platform/platform.ts'
 
-export type Stoppable = Pick<Fenced, 'ended' | 'closeInput' | 'ask' | 'end'>
+export type Stoppable = Pick<ProcessGroup, 'ended' | 'closeInput' | 'ask' | 'end'>
 
 export interface Graces {
   readonly stdinMs: number

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { launchBrowser } from '../../support/browser.ts'
-import { FULL } from '../../support/runs.ts'
+import { FULL } from '../../support/full-or-short.ts'
 
 export { executablePath } from '../../support/browser.ts'
 

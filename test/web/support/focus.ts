@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { FULL } from '../../support/runs.ts'
+import { FULL } from '../../support/full-or-short.ts'
 
 const LEAST_STOPS = 15
 const MOST_STOPS = 300

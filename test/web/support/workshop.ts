@@ -115,7 +115,7 @@ interface Options {
   readonly minutes: number
 }
 
-/** The service with the home, before the first run. `furnish` imports everything and makes the calls. */
+/** The service with the home, before the first run. `addServers` imports everything and makes the calls. */
 export async function openWorkshop({ port = '0', minutes }: Options) {
   const home = ownFolder()
   for (const [path, text] of filesOf(home)) {
@@ -153,7 +153,7 @@ export async function openWorkshop({ port = '0', minutes }: Options) {
     return reply.body
   }
   /** Imports, connects two agents, and makes the calls. At the end two servers and a file have trouble. */
-  const furnish = async () => {
+  const addServers = async () => {
     await did('POST', '/agents/import', {})
     for (const [agent, visible] of Object.entries(VISIBLE)) {
       await did('POST', `/agents/${agent}/connect`, { take_over: true })
@@ -183,7 +183,7 @@ export async function openWorkshop({ port = '0', minutes }: Options) {
     writeFileSync(file, readFileSync(file, 'utf8').replace('server-memory"', 'server-memory", "--shared"'))
     await callsOf(0, agents)
   }
-  return { ...service, remote, registry, did, furnish, setClock, home }
+  return { ...service, remote, registry, did, addServers, setClock, home }
 }
 export type Workshop = Awaited<ReturnType<typeof openWorkshop>>
 

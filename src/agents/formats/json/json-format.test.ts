@@ -11,7 +11,7 @@ import {
   withoutEmpty,
   withValue,
 } from '../../../../test/support/formats/json-measure.ts'
-import { runs } from '../../../../test/support/runs.ts'
+import { runs } from '../../../../test/support/full-or-short.ts'
 import type { Dialect } from '../../catalogue/catalogue.schema.ts'
 import { CannotEdit, type Json, type Path, type Step } from '../format.ts'
 import { jsonFormat } from './json-format.ts'

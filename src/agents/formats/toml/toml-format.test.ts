@@ -16,7 +16,7 @@ import {
   withName,
 } from '../../../../test/support/formats/toml-checks.ts'
 import { type MadeFile, madeFile } from '../../../../test/support/formats/toml-generated.ts'
-import { runs } from '../../../../test/support/runs.ts'
+import { runs } from '../../../../test/support/full-or-short.ts'
 import type { Json, Path } from '../format.ts'
 import { isSame } from '../json-value.ts'
 import { scanToml } from './scan/scan.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { pathIn, type Sample, sample } from '../../../../test/support/formats/yaml-sample.ts'
-import { runs } from '../../../../test/support/runs.ts'
+import { runs } from '../../../../test/support/full-or-short.ts'
 import { CannotEdit, type Json, type Path } from '../format.ts'
 import { yamlFormat as yaml } from './yaml-format.ts'
 

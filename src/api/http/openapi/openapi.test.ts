@@ -4,8 +4,8 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import Value from 'typebox/value'
 import { expect, test } from 'vitest'
 import { covers } from '../../../../test/support/covers.ts'
-import { openHouse } from '../../../../test/support/house.ts'
 import { readOpenApi, resolved } from '../../../../test/support/openapi.ts'
+import { openTestService } from '../../../../test/support/test-service.ts'
 
 interface Operation {
   readonly name: string
@@ -46,7 +46,7 @@ let renamed: string | undefined
 
 /** The document of a service whose token header is renamed. */
 async function read() {
-  renamed ??= (await (await openHouse({ env: HEADER })).inject('/docs/json')).body
+  renamed ??= (await (await openTestService({ env: HEADER })).inject('/docs/json')).body
   return { text: renamed, ...parse(renamed) }
 }
 
@@ -63,9 +63,9 @@ function parse(text: string) {
 
 test('the OpenAPI document is 3.1 and describes every route and the gateway: what it does, its responses, and its schemas by name', async () => {
   covers('open-payloads', 'does-rest')
-  const house = await openHouse()
-  const { document, operations } = parse((await house.inject('/docs/json')).body)
-  const routes = house.app.methods
+  const service = await openTestService()
+  const { document, operations } = parse((await service.inject('/docs/json')).body)
+  const routes = service.app.methods
     .list()
     .filter(({ method, url }) => method !== 'HEAD' && url.startsWith('/api/'))
     .map(({ method, url }) => `${method} ${url.replace(/:(\w+)/g, '{$1}')}`)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { AUTHORISED, type House, openHouse } from '../../../../test/support/house.ts'
-import { post, register } from '../../../../test/support/running.ts'
+import { post, register } from '../../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../../test/support/test-service.ts'
 import { openSqlite } from '../../../store/sqlite/sqlite.ts'
 import type { ExportFile, ImportReport } from './transfer.schema.ts'
 
@@ -9,9 +9,9 @@ const PASSPHRASE = 'correct horse battery staple'
 const SECRET = 'a-secret-of-this-test'
 
 /** Servers of both kinds with secrets in every place, and a choice of tools for an agent. */
-async function furnishedHouse(): Promise<House> {
-  const house = await openHouse()
-  await register(house, 'echo', ['--token', SECRET], {
+async function serviceWithServers(): Promise<TestService> {
+  const service = await openTestService()
+  await register(service, 'echo', ['--token', SECRET], {
     name: 'Echo One',
     env: { KEY: SECRET, PLAIN: 'debug' },
     tags: ['work'],
@@ -21,22 +21,22 @@ async function furnishedHouse(): Promise<House> {
     tools: { echo: { enabled: false, alias: 'say' } },
     expose: false,
   })
-  await register(house, 'echo', [], { name: 'plain', env: { KEY: SECRET } })
+  await register(service, 'echo', [], { name: 'plain', env: { KEY: SECRET } })
   const http = { name: 'Docs', url: `https://docs.example/mcp?key=${SECRET}`, headers: { 'X-Key': SECRET } }
-  expect((await post(house, '/api/http-servers', { ...http, enabled: false })).statusCode).toBe(201)
+  expect((await post(service, '/api/http-servers', { ...http, enabled: false })).statusCode).toBe(201)
   const choice = { servers: ['echo-one'], tools: { 'echo-one': ['pid'] } }
   for (const [url, payload] of [
     ['/api/agents/cursor/tools', choice],
     ['/api/presets/work', choice],
     ['/api/secrets/SHARED', { value: SECRET }],
   ] as const)
-    expect((await house.inject({ method: 'PUT', url, headers: AUTHORISED, payload })).statusCode).toBe(200)
-  return house
+    expect((await service.inject({ method: 'PUT', url, headers: AUTHORISED, payload })).statusCode).toBe(200)
+  return service
 }
 
-async function exported(house: House, secrets: boolean): Promise<ExportFile> {
+async function exported(service: TestService, secrets: boolean): Promise<ExportFile> {
   const headers = { ...AUTHORISED, ...(secrets && { 'x-export-passphrase': PASSPHRASE }) }
-  const reply = await house.inject({ url: `/api/export${secrets ? '?include_secrets=true' : ''}`, headers })
+  const reply = await service.inject({ url: `/api/export${secrets ? '?include_secrets=true' : ''}`, headers })
   expect(reply.statusCode, reply.body).toBe(200)
   expect(reply.headers['content-disposition']).toMatch(
     /^attachment; filename="toolroom-\d{4}-\d\d-\d\d\.json"$/,
@@ -45,23 +45,23 @@ async function exported(house: House, secrets: boolean): Promise<ExportFile> {
   return reply.json()
 }
 
-const imported = async (house: House, payload: object): Promise<ImportReport> => {
-  const reply = await post(house, '/api/import', payload)
+const imported = async (service: TestService, payload: object): Promise<ImportReport> => {
+  const reply = await post(service, '/api/import', payload)
   expect(reply.statusCode, reply.body).toBe(200)
   return reply.json()
 }
 
 /** Everything that was set up, secrets included. */
-async function content(house: House) {
-  const { servers, agents, presets, named_secrets } = await exported(house, false)
-  const [open] = [await house.rooms.servers.list()]
+async function content(service: TestService) {
+  const { servers, agents, presets, named_secrets } = await exported(service, false)
+  const [open] = [await service.rooms.servers.list()]
   return { servers, agents, presets, named_secrets, full: open.map(({ args, env }) => ({ args, env })) }
 }
 
 test('an export with secrets, imported elsewhere, gives the same servers, settings, secrets and choices of tools', async () => {
-  const house = await furnishedHouse()
-  const file = await exported(house, true)
-  const other = await openHouse()
+  const service = await serviceWithServers()
+  const file = await exported(service, true)
+  const other = await openTestService()
   const dry = await imported(other, { file, passphrase: PASSPHRASE, dry_run: true })
   expect((await content(other)).servers).toEqual([])
   const report = await imported(other, { file, passphrase: PASSPHRASE })
@@ -76,16 +76,16 @@ test('an export with secrets, imported elsewhere, gives the same servers, settin
     presets: [{ name: 'work', id: null, outcome: 'created', reason: null, notes: [] }],
   })
   expect(dry.items.map(({ outcome }) => outcome)).toEqual(report.items.map(({ outcome }) => outcome))
-  expect(await content(other)).toEqual(await content(house))
+  expect(await content(other)).toEqual(await content(service))
   const again = await imported(other, { file, passphrase: PASSPHRASE, on_conflict: 'update' })
   const all = [again.items, again.secrets, again.agents, again.presets].flat()
   expect(all.map(({ outcome }) => outcome)).toEqual(Array(6).fill('unchanged'))
 })
 
 test('a wrong passphrase, a changed file and an invalid entry are 422, and nothing is imported', async () => {
-  const house = await furnishedHouse()
-  const file = await exported(house, true)
-  const other = await openHouse()
+  const service = await serviceWithServers()
+  const file = await exported(service, true)
+  const other = await openTestService()
   const [first] = file.servers
   const changed = { ...file, servers: [{ ...first, definition: { ...first?.definition, command: 'evil' } }] }
   const invalid = {
@@ -126,9 +126,9 @@ test('a wrong passphrase, a changed file and an invalid entry are 422, and nothi
 })
 
 test('without secrets, new servers are created without them and say so, arguments with a secret are refused, and existing servers keep theirs', async () => {
-  const house = await furnishedHouse()
-  const file = await exported(house, false)
-  const other = await openHouse()
+  const service = await serviceWithServers()
+  const file = await exported(service, false)
+  const other = await openTestService()
   expect((await imported(other, { file })).items).toMatchObject([
     {
       name: 'Echo One',
@@ -139,40 +139,40 @@ test('without secrets, new servers are created without them and say so, argument
     { name: 'plain', outcome: 'created', notes: [expect.stringContaining('KEY')] },
     { name: 'Docs', outcome: 'refused', reason: expect.stringContaining('url') },
   ])
-  const { full } = await content(house)
-  expect((await imported(house, { file })).items.map(({ outcome }) => outcome)).toEqual(
+  const { full } = await content(service)
+  expect((await imported(service, { file })).items.map(({ outcome }) => outcome)).toEqual(
     Array(3).fill('unchanged'),
   )
   const edited = structuredClone(file)
   for (const { definition } of edited.servers) definition.tags = ['moved']
-  expect((await imported(house, { file: edited })).items.map(({ outcome }) => outcome)).toEqual(
+  expect((await imported(service, { file: edited })).items.map(({ outcome }) => outcome)).toEqual(
     Array(3).fill('exists'),
   )
-  const report = await imported(house, { file: edited, on_conflict: 'update' })
+  const report = await imported(service, { file: edited, on_conflict: 'update' })
   expect(report.items.map(({ outcome }) => outcome)).toEqual(Array(3).fill('updated'))
-  expect((await content(house)).full).toEqual(full)
-  expect((await exported(house, false)).servers.map(({ definition }) => definition.tags)).toEqual(
+  expect((await content(service)).full).toEqual(full)
+  expect((await exported(service, false)).servers.map(({ definition }) => definition.tags)).toEqual(
     Array(3).fill(['moved']),
   )
 })
 
 test('secrets are exported only with a passphrase, which is audited, and only for a caller with the token', async () => {
-  const house = await furnishedHouse()
-  expect((await house.inject('/api/export')).statusCode).toBe(401)
-  const without = await house.inject({ url: '/api/export?include_secrets=true', headers: AUTHORISED })
+  const service = await serviceWithServers()
+  expect((await service.inject('/api/export')).statusCode).toBe(401)
+  const without = await service.inject({ url: '/api/export?include_secrets=true', headers: AUTHORISED })
   expect(without.json()).toMatchObject({ status: 422, errors: [{ path: '/x-export-passphrase' }] })
   const short = { ...AUTHORISED, 'x-export-passphrase': 'short' }
-  expect((await house.inject({ url: '/api/export?include_secrets=true', headers: short })).statusCode).toBe(
+  expect((await service.inject({ url: '/api/export?include_secrets=true', headers: short })).statusCode).toBe(
     422,
   )
-  await exported(house, true)
-  const { items } = (await house.inject({ url: '/api/events?kind=audit', headers: AUTHORISED })).json()
+  await exported(service, true)
+  const { items } = (await service.inject({ url: '/api/events?kind=audit', headers: AUTHORISED })).json()
   expect(items[0]).toMatchObject({ text: 'Everything was exported, with secrets sealed by a passphrase' })
 })
 
 test('when the store fails in the middle of an import, what was imported so far is undone', async () => {
-  const file = await exported(await furnishedHouse(), true)
-  const other = await openHouse()
+  const file = await exported(await serviceWithServers(), true)
+  const other = await openTestService()
   const database = openSqlite(join(other.data, 'toolroom.db'))
   database.exec(`CREATE TRIGGER fails BEFORE INSERT ON tool_servers WHEN NEW.name = 'Docs'
     BEGIN SELECT raise(abort, 'no'); END`)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { runs } from '../../../../test/support/full-or-short.ts'
 import { stopwatch } from '../../../../test/support/measuring.ts'
-import { runs } from '../../../../test/support/runs.ts'
 import { AppError } from '../../../kernel/errors.ts'
 import { parseSnippet, readSnippet, type Snippet } from './snippet.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { objectText } from '../../../../test/support/arbitrary-json.ts'
-import { runs } from '../../../../test/support/runs.ts'
+import { runs } from '../../../../test/support/full-or-short.ts'
 import { invalidAt } from './json-validity.ts'
 
 const wholly = (text: string) => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openDualEra } from '../../../../test/fixtures/http/dual-era.ts'
 import { openLegacy } from '../../../../test/fixtures/http/legacy.ts'
-import { failureOf } from '../../../../test/support/pair.ts'
+import { failureOf } from '../../../../test/support/connected-peer.ts'
 import {
   connectedTo,
   remoteTo,

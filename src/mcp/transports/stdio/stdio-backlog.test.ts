@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { startFenced } from '../../../../test/support/marked.ts'
-import { failureOf, pair, patient } from '../../../../test/support/pair.ts'
+import { failureOf, pair, patient } from '../../../../test/support/connected-peer.ts'
+import { startInGroup } from '../../../../test/support/marked-processes.ts'
 import { BACKLOG_MAX_BYTES, StdioTransport } from './stdio-transport.ts'
 
 const MIB = 1024 * 1024
 
 /** A child process that writes and never reads. */
 async function neverReading(script: string) {
-  const child = await startFenced({ path: process.execPath, args: ['-e', script] })
+  const child = await startInGroup({ path: process.execPath, args: ['-e', script] })
   const notified: string[] = []
   const { peer } = new StdioTransport({
     input: child.input,

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { startFenced } from '../../../../test/support/marked.ts'
-import { answers, failureOf, wires } from '../../../../test/support/pair.ts'
-import type { Fenced } from '../../../supervisor/platform/platform.ts'
+import { answers, failureOf, wires } from '../../../../test/support/connected-peer.ts'
+import { startInGroup } from '../../../../test/support/marked-processes.ts'
+import type { ProcessGroup } from '../../../supervisor/platform/platform.ts'
 import type { ToolList } from '../../client/tool-list.ts'
 import { LOG_LINE_MAX_BYTES } from '../../protocol/frames.ts'
 import { StdioClient } from './stdio-client.ts'
@@ -38,10 +38,10 @@ async function clientOf(
   name: string,
   args: readonly string[] = [],
   own: Own = {},
-  isUp: (child: Fenced) => Promise<unknown> = async () => {},
+  isUp: (child: ProcessGroup) => Promise<unknown> = async () => {},
 ) {
   const path = process.execPath
-  const child = await startFenced({ path, args: [fixture(name), ...args] })
+  const child = await startInGroup({ path, args: [fixture(name), ...args] })
   await isUp(child)
   return { child, ...clientOver(child, own) }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { pair } from '../../../../test/support/connected-peer.ts'
 import { stopwatch } from '../../../../test/support/measuring.ts'
-import { pair } from '../../../../test/support/pair.ts'
 import { NotMcpError } from '../../client/handshake.ts'
 import { stdioHandshake } from './stdio-handshake.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { failureOf, pair, patient } from '../../../../test/support/pair.ts'
+import { failureOf, pair, patient } from '../../../../test/support/connected-peer.ts'
 import { NO_CLIENT } from '../../client/server-request-policy.ts'
 
 describe('request', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openAsking } from '../../../../test/fixtures/http/asking.ts'
-import { failureOf } from '../../../../test/support/pair.ts'
+import { failureOf } from '../../../../test/support/connected-peer.ts'
 import { connectedTo, textOf } from '../../../../test/support/remote.ts'
 import type { OnServerRequest } from '../../protocol/call.ts'
 

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openFaults } from '../../../../test/fixtures/http/faults.ts'
 import { openHttp } from '../../../../test/fixtures/http/sites.ts'
 import { type Asked, answerTo, bodyOf } from '../../../../test/fixtures/http/tiny.ts'
-import { failureOf } from '../../../../test/support/pair.ts'
+import { failureOf } from '../../../../test/support/connected-peer.ts'
 import { connectedTo, remoteTo, textOf } from '../../../../test/support/remote.ts'
 
 const patient = { timeoutMs: 60_000 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { event, openRecorder, ownClock } from '../../../../test/support/metrics.ts'
-import { openMetrics } from '../../../../test/support/metrics-door.ts'
+import { openMetrics } from '../../../../test/support/metrics-api.ts'
 import { FactBus } from '../../../kernel/facts.ts'
 import type { ResourcePoint, ServerPoint } from '../metrics.schema.ts'
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { event } from '../../../../test/support/metrics.ts'
-import { CALL, CUSTOM, openMetrics } from '../../../../test/support/metrics-door.ts'
+import { CALL, CUSTOM, openMetrics } from '../../../../test/support/metrics-api.ts'
 import { onPath } from '../../../../test/support/on-path.ts'
 
 const promtool = onPath('promtool')

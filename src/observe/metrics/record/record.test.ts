@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { NOON } from '../../../../test/support/metrics.ts'
-import { CALL, CUSTOM, openMetrics } from '../../../../test/support/metrics-door.ts'
+import { CALL, CUSTOM, openMetrics } from '../../../../test/support/metrics-api.ts'
 
 test('recording needs the token and answers 202 with the number of events', async () => {
   const { post } = await openMetrics()

@@ -17,7 +17,7 @@ const open = { credentials: false }
 
 describe('packuments', () => {
   test('a packument has versions, tags, times and people', async () => {
-    const { registry } = await house([
+    const { registry } = await service([
       toolPackage('notes-mcp', '1.0.0', { postinstall: true }),
       toolPackage('notes-mcp', '1.1.0', {
         deprecated: 'use 2',
@@ -49,7 +49,7 @@ describe('packuments', () => {
   })
 
   test('the abbreviated form has null for what it does not contain', async () => {
-    const { registry } = await house([
+    const { registry } = await service([
       toolPackage('notes-mcp'),
       toolPackage('scripted', '1.0.0', { postinstall: true }),
     ])
@@ -77,7 +77,7 @@ describe('packuments', () => {
   })
 
   test('a scoped package is requested from the registry of its scope', async () => {
-    const { server } = await house([toolPackage('@work/tools')])
+    const { server } = await service([toolPackage('@work/tools')])
     const registry = registryAt('http://127.0.0.1:9/', `@work:registry=${server.url}`)
     expect((await registry.packument('@work/tools', open)).name).toBe('@work/tools')
     expect(server.requests[0]?.path).toBe('/@work%2ftools')
@@ -91,7 +91,7 @@ describe('packuments', () => {
     ['silent', 'registry_timeout'],
     ['not_found', 'package_not_found'],
   ])('a registry that is %s fails with %s', async (fault, code) => {
-    const { server } = await house([toolPackage('notes-mcp')], { 'notes-mcp': fault })
+    const { server } = await service([toolPackage('notes-mcp')], { 'notes-mcp': fault })
     const registry = registryAt(server.url, '', fault === 'silent' ? 500 : PATIENT_MS)
     const error = await failureOf(registry.packument('notes-mcp', open))
     expect(error).toMatchObject({ code, hint: expect.any(String) })
@@ -107,7 +107,7 @@ describe('packuments', () => {
   })
 
   test('an aborted lookup rejects with the reason of the signal', async () => {
-    const { registry } = await house([toolPackage('slow')], { slow: 'silent' })
+    const { registry } = await service([toolPackage('slow')], { slow: 'silent' })
     const signal = AbortSignal.timeout(50)
     await expect(registry.packument('slow', { ...open, signal })).rejects.toMatchObject({
       name: 'TimeoutError',
@@ -132,7 +132,7 @@ describe('packuments', () => {
     ['server-filesystem', '@modelcontextprotocol/server-filesystem'],
     ['notes-mpc', 'notes-mcp'],
   ])('the hint for the unknown name %s suggests %s', async (name, meant) => {
-    const { registry } = await house([
+    const { registry } = await service([
       toolPackage('notes-mcp', '1.0.0', { manifest: { keywords: ['notes-mpc'] } }),
     ])
     expect((await failureOf(registry.packument(name, open))).hint).toBe(`Did you mean '${meant}'?`)
@@ -141,7 +141,7 @@ describe('packuments', () => {
 
 describe('logins', () => {
   test('a login is sent to its registry, and only with credentials: true', async () => {
-    const { server } = await house([toolPackage('notes-mcp')], {}, { token: 's3cret' })
+    const { server } = await service([toolPackage('notes-mcp')], {}, { token: 's3cret' })
     const registry = registryAt(server.url, `${server.url.slice('http:'.length)}/:_authToken=s3cret`)
     const error = await failureOf(registry.packument('notes-mcp', open))
     expect(error).toMatchObject({ code: 'registry_refused' })
@@ -151,7 +151,7 @@ describe('logins', () => {
   })
 
   test('a login does not follow a redirect to another origin, and is in no error', async () => {
-    const { server } = await house([toolPackage('notes-mcp')])
+    const { server } = await service([toolPackage('notes-mcp')])
     const url = await site((request, response) => {
       expect(request.headers.authorization).toBe('Bearer s3cret')
       response.writeHead(302, { location: `${server.url}${request.url}` }).end()
@@ -175,7 +175,7 @@ describe('logins', () => {
   })
 })
 
-async function house(
+async function service(
   packages: readonly TestPackage[],
   faults: Record<string, Fault> = {},
   options: Parameters<typeof openRegistry>[2] = {},

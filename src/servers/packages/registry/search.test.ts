@@ -18,7 +18,7 @@ const plain = (name: string, description: string, keywords: string[] = []) =>
 
 describe('search', () => {
   test('the exact name comes first, then packages about MCP and the query', async () => {
-    const registry = await house([
+    const registry = await service([
       plain('github-utils', 'Helpers for github'),
       plain('octo', 'Talks to github over the Model Context Protocol'),
       plain('github-mcp-server', 'A github server', ['mcp']),
@@ -30,7 +30,7 @@ describe('search', () => {
   })
 
   test('a package that matches the query ranks above a tool server for another purpose', async () => {
-    const registry = await house([
+    const registry = await service([
       plain('mcp-server-weather', 'An MCP server', ['mcp']),
       plain('pg-helpers', 'Helpers for postgres'),
       plain('db-tools', 'MCP tools for postgres'),
@@ -40,7 +40,7 @@ describe('search', () => {
   })
 
   test('mcp_only keeps packages that mention MCP in name, keywords or description', async () => {
-    const registry = await house([
+    const registry = await service([
       plain('github', 'The API of github'),
       plain('github-mcp', 'Tools'),
       plain('octo', 'github, for MCP clients'),
@@ -53,7 +53,7 @@ describe('search', () => {
   })
 
   test('pages do not overlap, and they end', async () => {
-    const registry = await house(
+    const registry = await service(
       Array.from({ length: 45 }, (_, index) => plain(`notes-mcp-${index}`, 'Notes')),
     )
     const names: string[] = []
@@ -70,7 +70,7 @@ describe('search', () => {
   })
 
   test('a page has 20 items by default and 50 at most', async () => {
-    const registry = await house(
+    const registry = await service(
       Array.from({ length: 60 }, (_, index) => plain(`notes-mcp-${index}`, 'Notes')),
     )
     expect((await registry.search({ query: 'mcp' }, open)).items).toHaveLength(20)
@@ -79,7 +79,7 @@ describe('search', () => {
   })
 
   test('a search without matches is an empty list', async () => {
-    const registry = await house([plain('a', 'b')])
+    const registry = await service([plain('a', 'b')])
     expect(await registry.search({ query: 'zzz yyy' }, open)).toEqual({
       items: [],
       total: 0,
@@ -89,18 +89,18 @@ describe('search', () => {
   })
 
   test('a missing version is taken from the tag latest', async () => {
-    const registry = await house([plain('notes-mcp', 'Notes')], {}, { search: 'no_version' })
+    const registry = await service([plain('notes-mcp', 'Notes')], {}, { search: 'no_version' })
     expect((await registry.search({ query: 'notes mcp' }, open)).items[0]).toMatchObject({ version: '1.0.0' })
   })
 
   test('the exact name is found even when the search of the registry omits it', async () => {
-    const registry = await house([plain('unlisted', 'Nothing')])
+    const registry = await service([plain('unlisted', 'Nothing')])
     const { items } = await registry.search({ query: 'unlisted' }, open)
     expect(items[0]?.name).toBe('unlisted')
   })
 
   test('a failed lookup of the exact name does not fail the search', async () => {
-    const registry = await house([plain('notes', 'x'), plain('notes-mcp', 'x')], { notes: 'server_error' })
+    const registry = await service([plain('notes', 'x'), plain('notes-mcp', 'x')], { notes: 'server_error' })
     expect((await registry.search({ query: 'notes' }, open)).items.map(({ name }) => name)).toContain(
       'notes-mcp',
     )
@@ -111,7 +111,7 @@ describe('a registry without search', () => {
   const off: Options = { search: 'off' }
 
   test('an exact name is found without search, and search_available is false', async () => {
-    const registry = await house([plain('notes', 'x')], {}, off)
+    const registry = await service([plain('notes', 'x')], {}, off)
     const result = await registry.search({ query: ' notes ' }, open)
     expect(result).toMatchObject({
       items: [{ name: 'notes', version: '1.0.0' }],
@@ -123,7 +123,7 @@ describe('a registry without search', () => {
   test.each(['nothing-like-it', 'two words', '@scope', 'Upper'])(
     'without search, the hint for %s is to type an exact name',
     async (query) => {
-      const registry = await house([plain('notes', 'x')], {}, off)
+      const registry = await service([plain('notes', 'x')], {}, off)
       await expect(registry.search({ query }, open)).rejects.toMatchObject({
         code: 'search_unavailable',
         hint: 'Enter the exact package name',
@@ -132,7 +132,7 @@ describe('a registry without search', () => {
   )
 
   test('without search, the hint suggests similar names', async () => {
-    const registry = await house([], {}, off)
+    const registry = await service([], {}, off)
     await expect(registry.search({ query: 'firecrawl-mpc' }, open)).rejects.toMatchObject({
       code: 'search_unavailable',
       hint: expect.stringContaining("'firecrawl-mcp'"),
@@ -140,7 +140,7 @@ describe('a registry without search', () => {
   })
 
   test('without search, a failed lookup is the error of the search', async () => {
-    const registry = await house([plain('notes', 'x')], { notes: 'unauthorized' }, off)
+    const registry = await service([plain('notes', 'x')], { notes: 'unauthorized' }, off)
     await expect(registry.search({ query: 'notes' }, open)).rejects.toMatchObject({
       code: 'registry_refused',
     })
@@ -149,7 +149,7 @@ describe('a registry without search', () => {
 
 describe('trust', () => {
   test('facts that the registry does not provide are unknown', async () => {
-    const registry = await house([plain('notes-mcp', 'Notes'), plain('other', 'Notes')])
+    const registry = await service([plain('notes-mcp', 'Notes'), plain('other', 'Notes')])
     const { items } = await registry.search({ query: 'notes mcp' }, open)
     const [first] = items
     expect(first?.trust.map(({ fact }) => fact)).toEqual([...FACTS])
@@ -166,7 +166,7 @@ describe('trust', () => {
 
   test('the trust facts of a suspicious package are look', async () => {
     const name = 'firecrawl-rncp'
-    const registry = await house([
+    const registry = await service([
       toolPackage(name, '1.0.0', {
         postinstall: true,
         deprecated: 'gone\u202e bad',
@@ -193,7 +193,7 @@ describe('trust', () => {
 
   test('the trust facts of a good package are good, and contain no login', async () => {
     const repository = { url: 'git+https://jo:s3cret@code.example/notes.git' }
-    const registry = await house([
+    const registry = await service([
       toolPackage('notes-mcp', '1.0.0', {
         provenance: true,
         downloadsWeekly: 5000,
@@ -211,7 +211,7 @@ describe('trust', () => {
   })
 
   test('without search, the trust facts are the same except for downloads', async () => {
-    const registry = await house(
+    const registry = await service(
       [toolPackage('notes-mcp', '1.0.0', { postinstall: true })],
       {},
       { search: 'off' },
@@ -225,7 +225,7 @@ describe('trust', () => {
   })
 })
 
-async function house(
+async function service(
   packages: readonly TestPackage[],
   faults: Record<string, Fault> = {},
   options: Options = {},

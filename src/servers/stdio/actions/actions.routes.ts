@@ -50,17 +50,17 @@ export function serverActionRoutes(servers: Servers): FastifyPluginAsyncTypebox 
     const config = { errors: ['package_not_found', 'bin_unclear'] }
     app.post('/servers/trial', { schema: trial, config }, (request) => servers.trial(request.body))
 
-    const walls = {
+    const confinement = {
       tags,
       summary: 'Try out the isolation of a STDIO server',
       description:
-        'Starts the server once more behind these walls, beside the running one, makes the calls, and ends it. Nothing is stored: change the server to keep the walls, for example with `suggested_options`.',
+        'Starts the server once more with this isolation, beside the running one, makes the calls, and ends it. Nothing is stored: change the server to keep the isolation, for example with `suggested_options`.',
       params: ServerKey,
       body: WallsTrialInput,
       response: { 200: WallsTrialReport },
     }
-    app.post('/servers/:id/trial', { schema: walls, config }, (request) =>
-      servers.tryWalls(request.params.id, request.body),
+    app.post('/servers/:id/trial', { schema: confinement, config }, (request) =>
+      servers.tryIsolation(request.params.id, request.body),
     )
   }
 }

@@ -92,12 +92,12 @@ export const WallsTrialInput = Type.Object(
   },
   {
     additionalProperties: false,
-    description: 'The walls to try, as for changing the server. Omitted fields are those of the server',
+    description: 'The isolation to try, as for changing the server. Omitted fields are those of the server',
     examples: [{ isolation: 'sandbox', isolation_options: { write: ['~/notes'] } }],
   },
 )
 export type WallsTrialInput = Static<typeof WallsTrialInput>
-component({ WallsTrialInput }, 'Walls to try out with a server')
+component({ WallsTrialInput }, 'Isolation to try out with a server')
 
 export const WallsTrialReport = Type.Object({
   ...TrialReport.properties,
@@ -117,12 +117,12 @@ export const WallsTrialReport = Type.Object({
       evidence: Type.String({ description: 'The line that says so, or one of the lost files' }),
       seen_in: Type.Enum(['errors', 'lost_files'], {
         description:
-          '`errors`: the walls refused it, according to its own errors. `lost_files`: it wrote there, but in memory only',
+          '`errors`: the isolation refused it, according to its own errors. `lost_files`: it wrote there, but in memory only',
       }),
     }),
     {
       description:
-        'What the walls kept from it. What it did not try is not seen, which does not mean that it is not needed',
+        'What the isolation kept from it. What it did not try is not seen, which does not mean that it is not needed',
     },
   ),
   lost_files: Type.Array(Type.String({ examples: ['~/projects/site/index.html'] }), {
@@ -136,4 +136,4 @@ export const WallsTrialReport = Type.Object({
   suggested_options: isolationView.isolation_options,
 })
 export type WallsTrialReport = Static<typeof WallsTrialReport>
-component({ WallsTrialReport }, 'How the server ran behind the walls, and what they kept from it')
+component({ WallsTrialReport }, 'How the server ran in isolation, and what was kept from it')

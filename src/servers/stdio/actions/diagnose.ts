@@ -18,7 +18,7 @@ export type FindProgram = (
   | { readonly ok: true; readonly path: string; readonly cwd: string }
   | { readonly ok: false; readonly code: string; readonly message: string; readonly hint: string }
 
-/** Whether servers can run behind such walls on this computer, and why not. */
+/** Whether servers can run with such isolation on this computer, and why not. */
 export type PlaceAbilities = () => Promise<
   Readonly<
     Record<'sandbox' | 'container', { readonly problem: string | null; readonly remedy: string | null }>
@@ -133,7 +133,7 @@ function exitText({ code, signal, ranMs }: PastExit): string {
   return `${how} after ${Math.round(ranMs / 100) / 10} s`
 }
 
-/** Behind which walls it runs, or why it cannot. */
+/** With which isolation it runs, or why it cannot. */
 async function placeCheck(
   { isolation, isolation_options }: Server,
   abilities: PlaceAbilities,
@@ -187,7 +187,7 @@ async function handshakeCheck(
 }
 
 /** For a terminal. */
-function commandLineOf({ command, args, env, cwd }: Omit<Startable, 'walls'>): string {
+function commandLineOf({ command, args, env, cwd }: Omit<Startable, 'confinement'>): string {
   const masked = Object.fromEntries(Object.keys(env).map((name) => [name, MASK]))
   return commandLine({ cwd, env: masked, words: [maskCommand(command), ...maskArgs(args)] })
 }

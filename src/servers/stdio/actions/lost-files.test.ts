@@ -35,7 +35,7 @@ test.each([
   ['directly in the home', ['page.png', 'new/a']],
   ['in a hidden folder of the home', ['.cache/app/a', '.config/b', '.npm/c']],
   ['among the files of Toolroom', ['toolroom/a', 'toolroom/packages/b']],
-])('no door is suggested for files %s', (_, files) => {
+])('no path is suggested for files %s', (_, files) => {
   expect(foldersFor(outsideWith('.cache/app', '.config', '.npm', 'toolroom/packages'), files)).toEqual([])
 })
 

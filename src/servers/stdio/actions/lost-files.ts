@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { MAX_LOST_FILES } from './actions.schema.ts'
 import {
   existingFolder,
-  isDoor,
+  isGrantable,
   isInside,
   MAX_EVIDENCE,
   MAX_REFUSALS,
@@ -19,7 +19,7 @@ export const lostFilesShown = (paths: readonly string[], { home }: Outside, clea
   paths.slice(0, MAX_LOST_FILES).map((path) => shown(path, home, clean, MAX_SHOWN))
 
 /**
- * The folders outside that would keep these files, where a door is allowed. A folder inside of another one, or of one in
+ * The folders outside that would keep these files, where a path may be granted. A folder inside of another one, or of one in
  * `known`, is left out. So are hidden folders of the home: they hold caches and settings, which a server can do without.
  */
 export function refusalsOfLost(
@@ -36,7 +36,7 @@ export function refusalsOfLost(
     if (seen.has(parent) || path.startsWith(`${home}/.`)) continue
     seen.add(parent)
     const folder = existingFolder(parent)
-    if (isDoor(folder, outside) && !folders.has(folder)) folders.set(folder, path)
+    if (isGrantable(folder, outside) && !folders.has(folder)) folders.set(folder, path)
   }
   const named = known.flatMap(({ kind, path }) => (kind === 'write' && path !== null ? [path] : []))
   const isNeeded = (folder: string) =>

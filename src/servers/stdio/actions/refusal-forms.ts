@@ -36,7 +36,7 @@ export function* pathsIn(line: string): Iterable<Said> {
 export const isReadOnly = (error: string): boolean => IS_READ_ONLY.test(error)
 const IS_READ_ONLY = new RegExp(`^(?:${READ_ONLY})$`)
 
-/** Whether the rights of the user may be the reason, which are the same outside of the walls. */
+/** Whether the rights of the user may be the reason, which are the same outside of the isolation. */
 export const mayBeForbidden = (error: string): boolean => IS_FORBIDDEN.test(error)
 const IS_FORBIDDEN = new RegExp(`^(?:${FORBIDDEN})$`)
 
@@ -57,7 +57,7 @@ const PROGRAMS = [
   /\b(?:ba|da|z)?sh: (?:line )?(?:\d{1,6}: )?([^\s:'"]{1,300}): (?:command )?not found/g,
 ]
 
-/** The line says that something could not be reached over the network. Loopback behind walls is another one than outside. */
+/** The line says that something could not be reached over the network. Loopback in isolation is another one than outside. */
 export const isNetworkError = (line: string): boolean => NETWORK.test(line)
 const NETWORK = new RegExp(
   [

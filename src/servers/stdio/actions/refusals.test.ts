@@ -10,15 +10,15 @@ import { type Outside, refusalsIn, widened } from './refusals.ts'
 const home = '/home/anna'
 const CLOSED = DEFAULT_OPTIONS
 const outside: Outside = { home, own: [], cwd: null, searchPath: '' }
-const refused = (line: string, walls: IsolationOptions = CLOSED, given: Partial<Outside> = {}) =>
-  refusalsIn([`first\n${line}\nlast`], walls, { ...outside, ...given })
+const refused = (line: string, confinement: IsolationOptions = CLOSED, given: Partial<Outside> = {}) =>
+  refusalsIn([`first\n${line}\nlast`], confinement, { ...outside, ...given })
 
 test.each([
   ["Error: EROFS: read-only file system, open '/usr/lib/x'", '/usr/lib'],
   ["OSError: [Errno 30] Read-only file system: '/usr/lib/x'", '/usr/lib'],
   ['open /usr/lib/x: read-only file system', '/usr/lib'],
   ['mkdir: cannot create directory ‘/usr/lib/no/such/folder’: Read-only file system', '/usr/lib'],
-])('%s is a write that was refused, and its door is the nearest folder that exists', (line, path) => {
+])('%s is a write that was refused, and its path is the nearest folder that exists', (line, path) => {
   expect(refused(line)).toEqual([{ kind: 'write', path, evidence: line, seen_in: 'errors' }])
 })
 
@@ -51,7 +51,7 @@ test.each([
   (path: string) => `Executable doesn't exist at ${path}`,
   (path: string) => `The file ${path} was not found: ${path} does not exist.`,
   (path: string) => `Not found: ${path}.`,
-])('a path that exists outside of the walls and was not found behind them is a refusal: %s', (say) => {
+])('a path that exists outside of the isolation and was not found behind them is a refusal: %s', (say) => {
   const own = ownFolder()
   mkdirSync(join(own, 'notes'))
   const line = say(join(own, 'notes'))
@@ -61,7 +61,7 @@ test.each([
   expect(refused(say(join(own, 'nothing')), { ...CLOSED, write: ['~/notes'] }, { home: own })).toEqual([])
 })
 
-test('a missing path is a refusal only if it exists outside of the walls, or could be made there', () => {
+test('a missing path is a refusal only if it exists outside of the isolation, or could be made there', () => {
   const own = ownFolder()
   mkdirSync(join(own, 'notes'))
   writeFileSync(join(own, 'notes/a.md'), '')
@@ -75,7 +75,7 @@ test('a missing path is a refusal only if it exists outside of the walls, or cou
   expect(missing('/no/such/folder/b.md')).toEqual([])
 })
 
-test('what a server sees behind its walls is not refused when it is missing: the system, its package, its folder', () => {
+test('what a server sees in its isolation is not refused when it is missing: the system, its package, its folder', () => {
   const own = ownFolder()
   mkdirSync(join(own, 'data/packages'), { recursive: true })
   mkdirSync(join(own, 'project'))
@@ -88,7 +88,7 @@ test('what a server sees behind its walls is not refused when it is missing: the
   expect(refused(`Cannot find module '${join(own, 'data/packages/mcp')}'`, CLOSED, given)).toEqual([])
 })
 
-test('rights that the user does not have outside of the walls either are not refused by them', () => {
+test('rights that the user does not have outside of the isolation either are not refused by them', () => {
   const own = ownFolder()
   const line = `EACCES: permission denied, open '${join(own, 'a')}'`
   expect(refused(line)).toMatchObject([{ kind: 'write', path: own }])
@@ -96,7 +96,7 @@ test('rights that the user does not have outside of the walls either are not ref
   expect(refused("EACCES: permission denied, open '/proc/1/mem'")).toEqual([])
 })
 
-test('a program that was not found is a refusal if PATH leads to it outside of the walls', () => {
+test('a program that was not found is a refusal if PATH leads to it outside of the isolation', () => {
   const own = ownFolder()
   for (const folder of ['bin', 'tool-1.0', 'browser']) mkdirSync(join(own, folder))
   const tool = program(join(own, 'tool-1.0/tool'))
@@ -113,7 +113,7 @@ test('a program that was not found is a refusal if PATH leads to it outside of t
   expect(paths(`Executable doesn't exist at ${browser}`)).toEqual([join(own, 'browser')])
 })
 
-test('each refusal is reported once, and opens one door', () => {
+test('each refusal is reported once, and is granted once', () => {
   const lines = ["EROFS: x, open '/usr/lib/a'", "EROFS: x, open '/usr/lib/b'", 'ENOTFOUND']
   const refusals = refusalsIn([lines.join('\n'), lines.join('\n')], CLOSED, outside)
   expect(refusals.map(({ kind }) => kind)).toEqual(['write', 'network'])
@@ -146,13 +146,13 @@ test.each([
   '/home/anna/.npmrc',
   '/home/anna/.config',
   '/home/anna/.local/share',
-])('no door is suggested to %s: everything, the home, the system, keys, or the files of Toolroom', (path) => {
+])('no path is suggested to %s: everything, the home, the system, keys, or the files of Toolroom', (path) => {
   const own = { ...outside, own: ['/srv/toolroom'] }
   for (const kind of ['read', 'write'] as const)
     expect(widened(CLOSED, [{ kind, path, evidence: '', seen_in: 'errors' }], own)).toEqual(CLOSED)
 })
 
-test('a server that writes beside its own program is refused that, and no door is suggested', () => {
+test('a server that writes beside its own program is refused that, and no path is suggested', () => {
   const own = ownFolder()
   const line = `EROFS: read-only file system, open '${join(own, 'memory.json')}'`
   const refusals = refused(line, CLOSED, { own: [own] })

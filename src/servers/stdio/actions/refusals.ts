@@ -13,7 +13,7 @@ import {
   programsIn,
 } from './refusal-forms.ts'
 
-/** Something that the walls of a server kept from it. */
+/** Something that the isolation of a server kept from it. */
 export interface Refusal {
   readonly kind: 'read' | 'write' | 'network'
   /** What it would have to reach; null for the network. */
@@ -23,7 +23,7 @@ export interface Refusal {
   readonly seen_in: 'errors' | 'lost_files'
 }
 
-/** What is outside of the walls. */
+/** What is outside of the isolation. */
 export interface Outside {
   readonly home: string
   /** Toolroom's own folders. A server sees its package there, and nothing else. */
@@ -40,10 +40,14 @@ export const MAX_EVIDENCE = 300
 export const MAX_REFUSALS = 50
 
 /**
- * The refusals in what a server has printed and answered. What is missing or forbidden outside of these walls too is no
+ * The refusals in what a server has printed and answered. What is missing or forbidden outside of this isolation too is no
  * refusal. What the server did not try is not seen.
  */
-export function refusalsIn(texts: readonly string[], walls: IsolationOptions, outside: Outside): Refusal[] {
+export function refusalsIn(
+  texts: readonly string[],
+  confinement: IsolationOptions,
+  outside: Outside,
+): Refusal[] {
   const found = new Map<string, Refusal>()
   const add = (kind: Refusal['kind'], path: string | null, line: string) => {
     const key = `${kind} ${path}`
@@ -62,15 +66,15 @@ export function refusalsIn(texts: readonly string[], walls: IsolationOptions, ou
       const path = absolute(said, outside.home)
       if (isReadOnly(error)) {
         const folder = existingFolder(path)
-        if (!isOpen(folder, walls.write, outside) && (!mayBeForbidden(error) || isWritable(folder)))
+        if (!isOpen(folder, confinement.write, outside) && (!mayBeForbidden(error) || isWritable(folder)))
           add('write', folder, line)
-      } else for (const [kind, file] of missing(path, isMade, walls, outside)) add(kind, file, line)
+      } else for (const [kind, file] of missing(path, isMade, confinement, outside)) add(kind, file, line)
     }
     for (const name of programsIn(line))
       for (const file of programFiles(name, outside.searchPath))
-        if (!isSeen(file, walls, outside)) add('read', readable(file), line)
+        if (!isSeen(file, confinement, outside)) add('read', readable(file), line)
   }
-  const evidence = walls.network === 'full' ? undefined : networkEvidence(network)
+  const evidence = confinement.network === 'full' ? undefined : networkEvidence(network)
   if (evidence !== undefined) add('network', null, evidence)
   return [...found.values()]
 }
@@ -89,13 +93,13 @@ function* linesOf(texts: readonly string[]): Iterable<string> {
 function missing(
   path: string,
   isMade: boolean,
-  walls: IsolationOptions,
+  confinement: IsolationOptions,
   outside: Outside,
 ): [Refusal['kind'], string][] {
   const folder = dirname(path)
-  if (isSeen(path, walls, outside)) return []
+  if (isSeen(path, confinement, outside)) return []
   if (existsSync(path)) return [['read', readable(path)]]
-  return isMade && isFolder(folder) && isDoor(folder, outside) ? [['write', folder]] : []
+  return isMade && isFolder(folder) && isGrantable(folder, outside) ? [['write', folder]] : []
 }
 
 /** Sentences may end with a full stop. */
@@ -104,7 +108,7 @@ function absolute(said: string, home: string): string {
   return existsSync(path) ? path : path.replace(/[.\]]{1,3}$/, '')
 }
 
-/** A new file needs its folder; the nearest one that exists, because a door must lead to something. */
+/** A new file needs its folder; the nearest one that exists, because only an existing folder can be granted. */
 export function existingFolder(path: string): string {
   let folder = path
   while (folder !== '/' && !isFolder(folder)) folder = dirname(folder)
@@ -126,7 +130,7 @@ function programFiles(name: string, searchPath: string): string[] {
   return file === undefined ? [] : [...new Set([file, realpathSync(file)])]
 }
 
-/** What the server sees behind its walls: then it is missing outside, too. */
+/** What the server sees in its isolation: then it is missing outside, too. */
 const isSeen = (path: string, { read, write }: IsolationOptions, outside: Outside): boolean =>
   [...SYSTEM_FOLDERS, '/proc', '/dev', ...outside.own].some((folder) => isInside(path, folder)) ||
   isOpen(path, [...read, ...write], outside) ||
@@ -146,7 +150,7 @@ const KEPT_CLOSED = [
 ]
 
 /** Never everything, the whole home, a whole folder of the system, keys, or Toolroom's own files. */
-export const isDoor = (path: string, { home, own }: Outside): boolean =>
+export const isGrantable = (path: string, { home, own }: Outside): boolean =>
   dirname(path) !== '/' &&
   path !== '/' &&
   !isInside(home, path) &&
@@ -154,7 +158,7 @@ export const isDoor = (path: string, { home, own }: Outside): boolean =>
   !KEPT_CLOSED.some((name) => isInside(path, join(home, name)) || isInside(join(home, name), path)) &&
   !own.some((folder) => isInside(path, folder) || isInside(folder, path))
 
-/** The walls with a door for each refusal, as far as there may be one. Paths in the home begin with `~/`. */
+/** The options with a grant for each refusal, as far as there may be one. Paths in the home begin with `~/`. */
 export function widened(
   options: IsolationOptions,
   refusals: readonly Refusal[],
@@ -163,10 +167,10 @@ export function widened(
   const { home } = outside
   const short = (path: string) => (path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path)
   const all = (kind: 'read' | 'write') => {
-    const doors = refusals.flatMap(({ kind: each, path }) =>
-      each === kind && path !== null && isDoor(path, outside) ? [path] : [],
+    const granted = refusals.flatMap(({ kind: each, path }) =>
+      each === kind && path !== null && isGrantable(path, outside) ? [path] : [],
     )
-    return [...new Set([...options[kind], ...doors].map(short))]
+    return [...new Set([...options[kind], ...granted].map(short))]
   }
   const write = all('write')
   const read = all('read').filter((path) => !write.includes(path))

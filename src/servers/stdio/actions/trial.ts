@@ -10,7 +10,7 @@ import type { Server } from '../servers.schema.ts'
 import type { TrialReport } from './actions.schema.ts'
 
 /** What a start runs. */
-export type Startable = Pick<Plan, 'cwd' | 'walls'> & Omit<Extract<Launch, { ok: true }>, 'ok'>
+export type Startable = Pick<Plan, 'cwd' | 'confinement'> & Omit<Extract<Launch, { ok: true }>, 'ok'>
 
 /** Resolves to the result as the server sent it. Rejects with a CallFailure. */
 export type CallTool = (tool: string, args: unknown) => Promise<unknown>
@@ -64,11 +64,15 @@ export function createTrials({ tryOut, programOf, references, secrets, catalogue
       const resolved = references.resolve(owner, tried)
       if (!resolved.ok) return failed(resolved.error, [], 0)
       const { env, cwd, isolation, isolation_options } = resolved.definition
-      const walls = { isolation, isolation_options }
+      const confinement = { isolation, isolation_options }
       const program = programFor(resolved.definition, programOf)
       if (!program.ok) return failed(program.error, [], 0)
       const { ok: _, ...startable } = program
-      const outcome = await tryOut({ ...startable, env, cwd, walls }, tried.timeouts.start_s * 1000, watch)
+      const outcome = await tryOut(
+        { ...startable, env, cwd, confinement },
+        tried.timeouts.start_s * 1000,
+        watch,
+      )
       const ms = Math.round(performance.now() - startedAt)
       if (!outcome.ok) return failed(outcome.error, outcome.stderr_tail, ms)
       const found = catalogues.cleaned(owner, outcome.found)

@@ -70,7 +70,7 @@ const notContained = (why: string): Specified => ({
   error: {
     code: 'container_failed',
     message: `The server was not started: its isolation is container, and ${why}`,
-    hint: 'Change the server, or set isolation to none to run it without walls',
+    hint: 'Change the server, or set isolation to none to run it without isolation',
   },
 })
 

@@ -1,12 +1,16 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import { SYSTEM_FOLDERS } from '../../../kernel/files/system-folders.ts'
-import type { Confined, Mount, Walls } from './walls.ts'
+import type { Confined, Confinement, Mount } from './mounts.ts'
 
 /** New namespaces for everything, no rights, and the end together with the process that started it. */
 const CONFINE = ['--die-with-parent', '--unshare-all', '--cap-drop', 'ALL']
 
-/** The arguments with which `bwrap` runs the program behind the walls. */
-export function bubblewrapArgs(confined: Confined, mounts: readonly Mount[], { network }: Walls): string[] {
+/** The arguments with which `bwrap` runs the program in isolation. */
+export function bubblewrapArgs(
+  confined: Confined,
+  mounts: readonly Mount[],
+  { network }: Confinement,
+): string[] {
   return [
     ...CONFINE,
     ...(network === 'full' ? ['--share-net'] : []),

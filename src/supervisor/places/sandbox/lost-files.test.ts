@@ -29,7 +29,7 @@ function userHome(owner = process.getuid?.() ?? 0): string {
   return home
 }
 
-/** How to run a script behind walls. It prints a line when it is done, and stays. */
+/** How to run a script in isolation. It prints a line when it is done, and stays. */
 async function confined(home: string, script: string) {
   const sandbox = new Sandbox({
     system: 'linux',
@@ -42,8 +42,11 @@ async function confined(home: string, script: string) {
     `const fs = require('node:fs')\n${script}\nconsole.log('done'); setInterval(() => {}, 1000)`,
   ]
   const env = { HOME: home, PATH: process.env.PATH ?? '' }
-  const walls = { write: ['~/open', '~/file'], read: ['~/readable'], network: 'none' } as const
-  const made = await sandbox.confine({ path: process.execPath, args, cwd: home, env, mark: 'A=1' }, walls)
+  const confinement = { write: ['~/open', '~/file'], read: ['~/readable'], network: 'none' } as const
+  const made = await sandbox.confine(
+    { path: process.execPath, args, cwd: home, env, mark: 'A=1' },
+    confinement,
+  )
   if (!made.ok) throw new Error(made.error.message)
   return { path: made.launch.path, args: made.launch.args, env }
 }

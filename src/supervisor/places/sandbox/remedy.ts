@@ -40,7 +40,7 @@ export function namespacesRefused(bwrap: string, said: string, read: Read = read
     )
   return obstacle(
     clause,
-    'Allow user namespaces on this system, or set isolation to none to run it without walls',
+    'Allow user namespaces on this system, or set isolation to none to run it without isolation',
   )
 }
 
@@ -50,14 +50,14 @@ const appArmorProfile = (bwrap: string): string =>
 
 /** For a system that has no sandbox at all. Containers need a unix socket, so Windows has none of these either. */
 export const notOnThisSystem = (system: string): Obstacle =>
-  obstacle(`there is no sandbox on ${system}`, system === 'Windows' ? WITHOUT_WALLS : WITHOUT_SANDBOX)
+  obstacle(`there is no sandbox on ${system}`, system === 'Windows' ? WITHOUT_ISOLATION : WITHOUT_SANDBOX)
 
 export const seatbeltRefused = (said: string): Obstacle => obstacle(refusal(said), WITHOUT_SANDBOX)
 
 const refusal = (said: string): string => `the system refused a sandbox (${said})`
 
-const WITHOUT_WALLS = 'Set isolation to none to run it without walls'
-const WITHOUT_SANDBOX = 'Set isolation to container, or to none to run it without walls'
+const WITHOUT_ISOLATION = 'Set isolation to none to run it without isolation'
+const WITHOUT_SANDBOX = 'Set isolation to container, or to none to run it without isolation'
 
 const obstacle = (clause: string, remedy: string): Obstacle => ({ clause, remedy })
 

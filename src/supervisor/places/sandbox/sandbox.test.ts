@@ -15,13 +15,13 @@ import { atEnd } from '../../../../test/support/lifetime.ts'
 import { onPath } from '../../../../test/support/on-path.ts'
 import { refusedNamespaces } from '../../../../test/support/places.ts'
 import { trialArgs } from './bubblewrap.ts'
+import type { Confinement } from './mounts.ts'
 import { bubblewrapMissing, namespacesRefused } from './remedy.ts'
 import { Sandbox, type SandboxDeps } from './sandbox.ts'
-import type { Walls } from './walls.ts'
 
 const bwrap = onPath('bwrap')
 const isUsable = bwrap !== undefined && spawnSync(bwrap, trialArgs(bwrap)).status === 0
-const CLOSED: Walls = { write: [], read: [], network: 'none' }
+const CLOSED: Confinement = { write: [], read: [], network: 'none' }
 
 /** Prints a line for each thing that it tries. */
 const TRIES = `
@@ -46,9 +46,9 @@ describe.skipIf(!isUsable)('with bubblewrap', () => {
   test('a program of an ordinary user writes in write, and nothing else is there or writable', async () => {
     const home = userHome()
     const [open, readable] = [join(home, 'open'), join(home, 'readable')]
-    const walls: Walls = { write: ['~/open'], read: [readable], network: 'none' }
+    const confinement: Confinement = { write: ['~/open'], read: [readable], network: 'none' }
     const args = ['-e', TRIES, home, open, readable, String(process.pid)]
-    const confined = await sandbox({ home }).confine(programOf(home, args), walls)
+    const confined = await sandbox({ home }).confine(programOf(home, args), confinement)
     if (!confined.ok) throw new Error(confined.error.message)
     const lines = (await outputOf(confined.launch, home)).split('\n')
     expect(Object.fromEntries(lines.map((line) => splitLast(line)))).toEqual({
@@ -145,15 +145,15 @@ test('Windows has no sandbox, and the error says what to do', async () => {
     error: {
       code: 'sandbox_unavailable',
       message: 'The server was not started: there is no sandbox on Windows',
-      hint: 'Set isolation to none to run it without walls',
+      hint: 'Set isolation to none to run it without isolation',
     },
   })
 })
 
 test('a path in isolation_options that does not exist is named', async () => {
   const home = userHome()
-  const walls = { ...CLOSED, write: ['~/missing'] }
-  const confined = await sandbox({ home }).confine(programOf(home, []), walls)
+  const confinement = { ...CLOSED, write: ['~/missing'] }
+  const confined = await sandbox({ home }).confine(programOf(home, []), confinement)
   expect(confined).toMatchObject({ ok: false, error: { code: 'path_not_found' } })
   expect(confined.ok ? '' : confined.error.message).toContain('~/missing')
 })

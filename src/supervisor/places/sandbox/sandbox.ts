@@ -7,9 +7,9 @@ import type { Confine } from '../../process/start-child.ts'
 import { type Ability, able, notStarted, type Obstacle, unable } from '../ability.ts'
 import { bubblewrapArgs, trialArgs } from './bubblewrap.ts'
 import { type LostFiles, lostFiles, NO_LOST_FILES } from './lost-files.ts'
+import { type Confined, type Confinement, missingPath, mountsOf } from './mounts.ts'
 import { bubblewrapMissing, namespacesRefused, notOnThisSystem, seatbeltRefused } from './remedy.ts'
 import { seatbeltArgs, seatbeltTrialArgs } from './seatbelt.ts'
-import { type Confined, missingPath, mountsOf, type Walls } from './walls.ts'
 
 export interface SandboxDeps {
   /** For tests. */
@@ -35,7 +35,7 @@ type FoundTool =
   | ({ readonly ok: true } & Tool)
   | { readonly ok: false; readonly by: Tool['by'] | null; readonly obstacle: Obstacle }
 
-/** Puts programs behind walls: bubblewrap on Linux, sandbox-exec on macOS (not tested there yet). */
+/** Puts programs in isolation: bubblewrap on Linux, sandbox-exec on macOS (not tested there yet). */
 export class Sandbox {
   readonly #deps: SandboxDeps
   /** What has worked a moment ago. */
@@ -45,20 +45,23 @@ export class Sandbox {
     this.#deps = deps
   }
 
-  /** How to start a program behind walls, or why it cannot be: then nothing may be started. */
-  async confine(launch: Launch & { readonly cwd: string }, walls: Walls): ReturnType<Confine> {
+  /** How to start a program in isolation, or why it cannot be: then nothing may be started. */
+  async confine(launch: Launch & { readonly cwd: string }, confinement: Confinement): ReturnType<Confine> {
     const { system = process.platform, home, hidden } = this.#deps
     const confined: Confined = { ...launch, env: { HOME: this.#homeOf(launch.env), ...launch.env } }
-    const missing = missingPath(walls, home)
+    const missing = missingPath(confinement, home)
     if (missing !== undefined) return { ok: false, error: pathNotFound(missing) }
     const tool = await this.#tool(system)
     if (!tool.ok) return { ok: false, error: notStarted('sandbox_unavailable', tool.obstacle) }
     if (tool.by === 'sandbox-exec') {
-      const mounts = mountsOf(confined, walls, { home, hidden, system: [] })
-      return { ok: true, launch: { ...launch, path: tool.path, args: seatbeltArgs(confined, mounts, walls) } }
+      const mounts = mountsOf(confined, confinement, { home, hidden, system: [] })
+      return {
+        ok: true,
+        launch: { ...launch, path: tool.path, args: seatbeltArgs(confined, mounts, confinement) },
+      }
     }
-    const mounts = mountsOf(confined, walls, { home, hidden, system: SYSTEM_FOLDERS })
-    const args = bubblewrapArgs(confined, mounts, walls)
+    const mounts = mountsOf(confined, confinement, { home, hidden, system: SYSTEM_FOLDERS })
+    const args = bubblewrapArgs(confined, mounts, confinement)
     return { ok: true, launch: { ...launch, path: tool.path, args, isHolder: true } }
   }
 
@@ -72,7 +75,7 @@ export class Sandbox {
     return HOME
   }
 
-  /** What makes the walls here, and whether it does. */
+  /** What provides the isolation here, and whether it does. */
   async ability(): Promise<Ability<Tool['by']>> {
     const tool = await this.#tool(this.#deps.system ?? process.platform)
     return tool.ok ? able(tool.by, tool.version) : unable(tool.by, tool.obstacle)

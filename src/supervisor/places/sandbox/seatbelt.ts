@@ -1,18 +1,22 @@
 import { existsSync, realpathSync } from 'node:fs'
-import type { Confined, Mount, Walls } from './walls.ts'
+import type { Confined, Confinement, Mount } from './mounts.ts'
 
 /**
  * The arguments of macOS' `sandbox-exec`. Not tested on macOS yet. It cannot show an empty home or /tmp: what would be
  * empty is forbidden instead.
  */
-export function seatbeltArgs(confined: Confined, mounts: readonly Mount[], walls: Walls): string[] {
-  return ['-p', profileOf(mounts, walls), confined.path, ...confined.args]
+export function seatbeltArgs(
+  confined: Confined,
+  mounts: readonly Mount[],
+  confinement: Confinement,
+): string[] {
+  return ['-p', profileOf(mounts, confinement), confined.path, ...confined.args]
 }
 
 /** Arguments that need everything a sandbox needs, and do nothing. */
 export const seatbeltTrialArgs = ['-p', '(version 1)\n(allow default)', '/usr/bin/true']
 
-export function profileOf(mounts: readonly Mount[], { network }: Walls): string {
+export function profileOf(mounts: readonly Mount[], { network }: Confinement): string {
   return [
     '(version 1)',
     '(allow default)',

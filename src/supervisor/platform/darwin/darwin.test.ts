@@ -6,10 +6,10 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { platform } from '../../../../test/fixtures/darwin-on-linux.ts'
 import { ownFolder } from '../../../../test/support/folder.ts'
-import { openHouse } from '../../../../test/support/house.ts'
 import { leaveBehind } from '../../../../test/support/orphan.ts'
 import { killService, platformContract } from '../../../../test/support/platform.contract.ts'
-import { get, post, register, until } from '../../../../test/support/running.ts'
+import { get, post, register, until } from '../../../../test/support/running-servers.ts'
+import { openTestService } from '../../../../test/support/test-service.ts'
 import { endOrphan } from '../../orphans/end-orphan.ts'
 import { findOrphans } from '../../orphans/orphans.ts'
 import { allProcesses } from '../process-table.ts'
@@ -52,22 +52,22 @@ test.runIf(onUnix)(
     })
     const mark = 'TOOLROOM_CHILD=slow-ps'
     const marks = { ofFolder: mark, ofRun: mark }
-    const fences = await platform.openFences({ marks, wasKilled: false, onTrouble: () => {} })
+    const groups = await platform.openProcessGroups({ marks, wasKilled: false, onTrouble: () => {} })
     const launch = { path: '/bin/sh', args: ['-c', 'echo last words >&2; exit 3'], cwd: undefined, env: {} }
-    const child = await fences.start({ ...launch, mark: `${mark}/x/` })
+    const child = await groups.start({ ...launch, mark: `${mark}/x/` })
     expect(await text(child.errors)).toBe('last words\n')
     expect(await child.ended).toEqual({ code: 3, signal: null })
     await child.end()
-    await fences.close()
+    await groups.close()
   },
 )
 
 test.runIf(onUnix)('a process is ended although ps fails', async () => {
   const mark = 'TOOLROOM_CHILD=failing-ps'
   const marks = { ofFolder: mark, ofRun: mark }
-  const fences = await platform.openFences({ marks, wasKilled: false, onTrouble: () => {} })
+  const groups = await platform.openProcessGroups({ marks, wasKilled: false, onTrouble: () => {} })
   const launch = { path: '/bin/sh', args: ['-c', 'trap "" TERM; sleep 300'], cwd: undefined, env: {} }
-  const child = await fences.start({ ...launch, mark: `${mark}/x/` })
+  const child = await groups.start({ ...launch, mark: `${mark}/x/` })
   await platform.table.refresh()
   const folder = ownFolder()
   writeFileSync(join(folder, 'ps'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })
@@ -84,27 +84,27 @@ test.runIf(onUnix)('a process is ended although ps fails', async () => {
   expect(await child.ended).toEqual({ code: null, signal: 'SIGKILL' })
   process.env.PATH = PATH
   await Promise.all([platform.table.refresh(), platform.table.refresh()])
-  await fences.close()
+  await groups.close()
 })
 
 describe.runIf(onUnix)('a service on macOS, with the ps of this system', () => {
   test('a server that crashes is started again, although a signal to its empty group says EPERM', async () => {
-    const house = await openHouse({ platform })
-    const { id } = await register(house, 'setsid', [], { restart: { policy: 'always', max_delay_s: 1 } })
-    expect((await post(house, `/api/servers/${id}/start?wait_s=60`)).statusCode).toBe(200)
-    const { pid } = await get(house, id)
+    const service = await openTestService({ platform })
+    const { id } = await register(service, 'setsid', [], { restart: { policy: 'always', max_delay_s: 1 } })
+    expect((await post(service, `/api/servers/${id}/start?wait_s=60`)).statusCode).toBe(200)
+    const { pid } = await get(service, id)
     process.kill(pid ?? 0, 'SIGKILL')
-    const after = await until(house, id, (server) => server.status === 'running' && server.pid !== pid)
+    const after = await until(service, id, (server) => server.status === 'running' && server.pid !== pid)
     expect(after.restart_count).toBe(1)
   })
 
   test('the resources of a server are those of all its processes, and a stop leaves none of them', async () => {
-    const house = await openHouse({ platform })
-    const { id } = await register(house, 'forker', ['--children=2'])
-    expect((await post(house, `/api/servers/${id}/start?wait_s=60`)).statusCode).toBe(200)
-    const { pid = 0, resources } = await until(house, id, (server) => server.resources?.processes === 3)
+    const service = await openTestService({ platform })
+    const { id } = await register(service, 'forker', ['--children=2'])
+    expect((await post(service, `/api/servers/${id}/start?wait_s=60`)).statusCode).toBe(200)
+    const { pid = 0, resources } = await until(service, id, (server) => server.resources?.processes === 3)
     expect(resources?.rss_bytes).toBeGreaterThan(10 * 1024 * 1024)
-    expect((await post(house, `/api/servers/${id}/stop`)).statusCode).toBe(200)
+    expect((await post(service, `/api/servers/${id}/stop`)).statusCode).toBe(200)
     await platform.table.refresh()
     const left = allProcesses(platform.table).filter(({ group, zombie }) => group === pid && !zombie)
     expect(left).toEqual([])

@@ -6,10 +6,10 @@ import {
   leftAfter,
   NO_REAPER,
   signals,
-  startFenced,
+  startInGroup,
   sweeper,
   untilMarked,
-} from '../../../../test/support/marked.ts'
+} from '../../../../test/support/marked-processes.ts'
 import { stopwatch } from '../../../../test/support/measuring.ts'
 import type { StopStep } from '../../../kernel/server-state.ts'
 import { stopLadder } from '../../process/stop-ladder.ts'
@@ -35,7 +35,7 @@ const FORK = "const { spawn } = require('child_process');"
 const sleeper = (options: string) => `spawn('sleep', ['60'], ${options})`
 
 const start = async (program: { path: string; args: string[] }) => {
-  const child = await startFenced(program)
+  const child = await startInGroup(program)
   return { child, mark: child.mark }
 }
 const groupOf = (leader: number) => ({ leader, startedAt: readProcess(leader)?.startedAt })

@@ -5,7 +5,7 @@ import { INHERITED } from './inherited.ts'
 import { Reaper } from './reaper.ts'
 import { reaperScript } from './reaper-script.ts'
 import type { Kill } from './signals.ts'
-import { UnixFences } from './unix-fences.ts'
+import { UnixProcessGroups } from './unix-process-groups.ts'
 import { resolveOnUnix } from './unix-programs.ts'
 
 /** How Linux and macOS differ. */
@@ -31,14 +31,14 @@ export function unixPlatform({ name, table, kill = KILL, ...system }: System): P
     loginShell: () => (process.env.SHELL?.startsWith('/') ? process.env.SHELL : undefined),
     table,
     endForeign: (tree) => endForeign(table, tree),
-    openFences: async ({ marks, wasKilled, onTrouble }) => {
+    openProcessGroups: async ({ marks, wasKilled, onTrouble }) => {
       const { emptyGroup, startText, shellFunctions, cgroupFor } = system
       const mark = marks.ofRun
       const script = reaperScript(shellFunctions)
       const reaper = new Reaper({ mark, cgroup: cgroupFor(mark), onTrouble, script, startText })
-      const fences = new UnixFences({ table, kill, emptyGroup, inherited: INHERITED, marks, reaper })
-      if (wasKilled) await fences.endLeftovers()
-      return fences
+      const groups = new UnixProcessGroups({ table, kill, emptyGroup, inherited: INHERITED, marks, reaper })
+      if (wasKilled) await groups.endLeftovers()
+      return groups
     },
   }
 }

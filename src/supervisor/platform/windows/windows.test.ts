@@ -30,12 +30,12 @@ describe.runIf(process.platform === 'win32')('Windows', () => {
     const found = platform.resolve(command, { args, cwd, env: process.env })
     if (!found.ok) throw new Error(found.message)
     const onTrouble = (message: string) => expect.unreachable(message)
-    const fences = await platform.openFences({
+    const groups = await platform.openProcessGroups({
       marks: { ofFolder: mark, ofRun: mark },
       wasKilled: false,
       onTrouble,
     })
-    const child = await fences.start({ ...found, env: {}, mark })
+    const child = await groups.start({ ...found, env: {}, mark })
     onTestFinished(() => child.end())
     return child
   }
@@ -106,10 +106,10 @@ describe.runIf(process.platform === 'win32')('Windows', () => {
     expect(without.warnings).toEqual([expect.stringContaining("Cannot find module 'koffi'")])
     const mark = 'TOOLROOM_CHILD=windows'
     const options = { marks: { ofFolder: mark, ofRun: mark }, wasKilled: false, onTrouble: () => {} }
-    const fences = await without.openFences(options)
+    const groups = await without.openProcessGroups(options)
     const script = `require('child_process').spawn(process.execPath, ['-e', 'console.log(process.pid); setInterval(() => {}, 1000)'], { stdio: 'inherit' })`
     const launch = { path: process.execPath, args: ['-e', script], cwd: undefined, env: {}, mark }
-    const child = await fences.start(launch)
+    const child = await groups.start(launch)
     const [text] = await once(child.output, 'data')
     expect(await child.usage()).toBeUndefined()
     await child.end()

@@ -1,9 +1,9 @@
-import type { FenceOptions, Fences, Platform } from '../platform.ts'
+import type { Platform, ProcessGroupOptions, ProcessGroups } from '../platform.ts'
 import type { ProcessTable } from '../process-table.ts'
 import { endForeign } from './end-foreign.ts'
 import { Job } from './job.ts'
-import { JobFences } from './job-fences.ts'
-import { TaskkillFences } from './taskkill-fences.ts'
+import { JobObjects } from './job-objects.ts'
+import { TaskkillGroups } from './taskkill-groups.ts'
 import { INHERITED } from './variables.ts'
 import { loadWindowsApi, type WindowsApi } from './windows-api.ts'
 import { resolveOnWindows } from './windows-programs.ts'
@@ -28,15 +28,15 @@ function withJobs(api: WindowsApi): Platform {
     loginShell: () => undefined,
     warnings: [],
     table,
-    openFences: async ({ onTrouble }) => {
+    openProcessGroups: async ({ onTrouble }) => {
       own ??= jobOfThisProcess(api, onTrouble)
-      return new JobFences(api, table)
+      return new JobObjects(api, table)
     },
     endForeign: (tree) => endForeign(api, table, tree),
   }
 }
 
-function jobOfThisProcess(api: WindowsApi, onTrouble: FenceOptions['onTrouble']): Job | undefined {
+function jobOfThisProcess(api: WindowsApi, onTrouble: ProcessGroupOptions['onTrouble']): Job | undefined {
   try {
     const job = new Job(api)
     job.addThisProcess()
@@ -57,7 +57,7 @@ function withoutJobs(reason: string): Platform {
       `Servers are ended with taskkill, and their CPU and memory are not known, because the optional package koffi cannot be loaded: ${line.slice(0, 200)}. If Toolroom is killed, processes of its servers may be left. Install Toolroom again with its optional packages`,
     ],
     table: NO_TABLE,
-    openFences: async (): Promise<Fences> => new TaskkillFences(),
+    openProcessGroups: async (): Promise<ProcessGroups> => new TaskkillGroups(),
     endForeign: async () => 'not_permitted',
   }
 }

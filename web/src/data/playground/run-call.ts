@@ -5,7 +5,7 @@ import { currentSession } from '../session.ts'
 /** One call of a tool as a stream of events: progress, log messages and questions, then the result. */
 
 export interface CallTarget {
-  readonly door: 'servers' | 'http-servers'
+  readonly route: 'servers' | 'http-servers'
   readonly server: string
   readonly tool: string
 }
@@ -41,11 +41,11 @@ interface Listeners {
 
 /** `args` is sent byte for byte. Resolves with the JSON of the result; rejects with an ApiError, or when aborted. */
 export async function runCall(
-  { door, server, tool }: CallTarget,
+  { route, server, tool }: CallTarget,
   args: string,
   on: Listeners,
 ): Promise<string> {
-  const path = `/api/${door}/${encodeURIComponent(server)}/tools/${encodeURIComponent(tool)}/call`
+  const path = `/api/${route}/${encodeURIComponent(server)}/tools/${encodeURIComponent(tool)}/call`
   const { token } = currentSession()
   const reply = await fetch(path, {
     method: 'POST',

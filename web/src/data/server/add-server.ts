@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, type Schemas } from '../api.ts'
 import { queryClient } from '../query-client.ts'
-import type { Walls } from './walls.ts'
+import type { Confinement } from './isolation.ts'
 
 export type Understood = Schemas['SnippetReport']
 export type UnderstoodItem = Understood['items'][number]
@@ -47,7 +47,7 @@ export interface NewServer {
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
   /** Undefined: those of the setting, or of a container that the snippet runs. */
-  readonly walls: Walls | undefined
+  readonly confinement: Confinement | undefined
 }
 
 export interface Added {
@@ -68,13 +68,13 @@ export function useAddServer() {
       move_secrets,
       env,
       cwd,
-      walls,
+      confinement,
     }: NewServer): Promise<Added[]> => {
       const body = {
         ...OPTIONS,
         ...{ snippet, start_mode, move_secrets, dry_run: false },
         ...(name && { name }),
-        ...walls,
+        ...confinement,
       }
       const { items } = await api().post('/api/servers/import', { body })
       const added: Added[] = []

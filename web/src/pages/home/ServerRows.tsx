@@ -6,9 +6,9 @@ import type { Server } from '../../data/servers.ts'
 import { bytes, clock, duration, percent, seconds, share } from '../../format/format.ts'
 import { type Beat, Heartbeat } from '../../parts/charts/Heartbeat.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
+import { PlaceMark } from '../../parts/isolation/PlaceMark.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
 import { isBroken, needsEyes, shownStatus } from '../../parts/marks/status.ts'
-import { PlaceMark } from '../../parts/walls/PlaceMark.tsx'
 import { t } from './messages.ts'
 import css from './ServerRows.module.css'
 
@@ -109,7 +109,7 @@ function ServerRow({ server, series, window, hasChangedTools }: RowProps) {
         <Link href={`/servers/${server.id}`} className="cut">
           {server.name}
         </Link>
-        {server.type === 'stdio' && <PlaceMark walls={server} />}
+        {server.type === 'stdio' && <PlaceMark confinement={server} />}
       </th>
       <td className={`${css.status} ${needsEyes(server) ? `${tone} strong` : 'muted'}`}>
         {word}

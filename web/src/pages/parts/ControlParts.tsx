@@ -38,7 +38,7 @@ export function ControlParts() {
           <IconAct icon="restart" label="Restart" />
           <IconAct icon="stop" label="Stop" blocked="It is not running" />
           <NotifyMe />
-          <CopyAs door="servers" server="github" tool="create_issue" args="{}" />
+          <CopyAs route="servers" server="github" tool="create_issue" args="{}" />
           <NotifyMe />
         </div>
       </Part>

@@ -2,13 +2,13 @@ import { PageHead } from '../../parts/content/PageHead.tsx'
 import { ChartParts } from './ChartParts.tsx'
 import { ContentParts } from './ContentParts.tsx'
 import { ControlParts } from './ControlParts.tsx'
+import { IsolationParts } from './IsolationParts.tsx'
 import { LiveChartParts } from './LiveChartParts.tsx'
 import { MarkParts } from './MarkParts.tsx'
 import { t } from './messages.ts'
 import css from './Parts.module.css'
 import { ServerParts } from './ServerParts.tsx'
 import { StateParts } from './StateParts.tsx'
-import { WallsParts } from './WallsParts.tsx'
 
 /** Every part in every state. Only in development; not part of the build. */
 export function Page() {
@@ -22,7 +22,7 @@ export function Page() {
         <ChartParts />
         <ContentParts />
         <ServerParts />
-        <WallsParts />
+        <IsolationParts />
         <LiveChartParts />
       </div>
     </div>

@@ -31,7 +31,7 @@ export const t = texts('parts', {
   server: 'Of a server',
   fileChange: 'Change of a file',
   places: 'Where a server runs',
-  walls: 'Walls',
+  isolation: 'Isolation',
   glyphs: 'Glyphs and icons',
   type: 'Type',
   colours: 'Series colours',

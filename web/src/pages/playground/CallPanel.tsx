@@ -69,7 +69,7 @@ export function CallPanel({ server, tool, view, onView, given, isRunning, onRun 
     event.stopPropagation()
     run()
   }
-  const door = server.type === 'http' ? 'http-servers' : 'servers'
+  const route = server.type === 'http' ? 'http-servers' : 'servers'
   return (
     <section className={css.panel} aria-label={tool.name} onKeyDownCapture={onKeyDownCapture}>
       <div className={css.head}>
@@ -135,7 +135,7 @@ export function CallPanel({ server, tool, view, onView, given, isRunning, onRun 
           )
         )}
         <span className={css.actions}>
-          <CopyAs look="quiet" door={door} server={server.id} tool={tool.name} args={draft.text} />
+          <CopyAs look="quiet" route={route} server={server.id} tool={tool.name} args={draft.text} />
           <Act
             look="quiet"
             icon="pin"

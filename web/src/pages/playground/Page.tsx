@@ -69,7 +69,7 @@ function Bench({ servers, server }: BenchProps) {
   const [isStarting, setStarting] = useState(false)
   const tool = tools.data?.items.find((each) => each.name === name)
   const given = useGiven(saved, replay)
-  const door = server.type === 'http' ? 'http-servers' : 'servers'
+  const route = server.type === 'http' ? 'http-servers' : 'servers'
   const isRunning = run?.state === 'running'
   useKeys(t('title'), { Escape: { does: t('stop'), run: cancel } }, isRunning)
   useEscape(cancel, isRunning)
@@ -80,7 +80,7 @@ function Bench({ servers, server }: BenchProps) {
         setStarting(true)
         await api().post('/api/servers/{id}/start', { path: { id: server.id } })
       }
-      void start({ door, server: server.id, tool: name }, args)
+      void start({ route, server: server.id, tool: name }, args)
     } catch (error) {
       showFailure(error)
     } finally {

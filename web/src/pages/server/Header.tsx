@@ -5,13 +5,13 @@ import { type Server, type ServerAction, useServerAction } from '../../data/serv
 import { long, seconds } from '../../format/format.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../parts/controls/toasts.tsx'
+import { PlaceText } from '../../parts/isolation/PlaceMark.tsx'
 import { Icon } from '../../parts/marks/icons.tsx'
 import { StatusText } from '../../parts/marks/StatusText.tsx'
 import { useNow } from '../../parts/marks/Time.tsx'
 import { exitText } from '../../parts/server/cause.ts'
 import { ServerMenu } from '../../parts/server/ServerMenu.tsx'
 import { canSignIn, SignIn, SignOut } from '../../parts/server/SignIn.tsx'
-import { PlaceText } from '../../parts/walls/PlaceMark.tsx'
 import { useSearchState } from '../../url/search-state.ts'
 import { t } from './messages.ts'
 import css from './Server.module.css'
@@ -44,7 +44,7 @@ export function Header({ server }: { readonly server: Server }) {
           <ServerMenu server={server} size={28} onRemoved={() => navigate('/servers')} />
         </div>
       </div>
-      {server.type === 'stdio' && <PlaceText walls={server} />}
+      {server.type === 'stdio' && <PlaceText confinement={server} />}
     </div>
   )
 }

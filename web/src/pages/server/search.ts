@@ -11,7 +11,7 @@ export const search = searchState({
   field: text(),
   /** Run the checks, which may start the server once. */
   check: flag(),
-  /** Try it behind walls. */
+  /** Try it in isolation. */
   trial: flag(),
   q: text(),
   unused: flag(),

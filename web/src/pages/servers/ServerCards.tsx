@@ -4,10 +4,10 @@ import { useNotices } from '../../data/notices.ts'
 import type { Server } from '../../data/servers.ts'
 import { duration, tokens } from '../../format/format.ts'
 import { useGrowing } from '../../parts/content/use-growing.tsx'
+import { PlaceMark } from '../../parts/isolation/PlaceMark.tsx'
 import { StatusText } from '../../parts/marks/StatusText.tsx'
 import { Tag } from '../../parts/marks/Tag.tsx'
 import { causeOf, toolsNotice } from '../../parts/server/cause.ts'
-import { PlaceMark } from '../../parts/walls/PlaceMark.tsx'
 import { CauseRow } from './CauseRow.tsx'
 import { useDrawnSeries } from './data.ts'
 import { t } from './messages.ts'
@@ -36,7 +36,7 @@ export function ServerCards({ servers, users, selected, onSelect }: ListProps) {
               <span className={css.head}>
                 <Link href={`/servers/${server.id}`}>{server.name}</Link>
                 <span className="muted sm">
-                  {server.type} {server.type === 'stdio' && <PlaceMark walls={server} />}
+                  {server.type} {server.type === 'stdio' && <PlaceMark confinement={server} />}
                 </span>
                 {toolsNotice(notices, server.id) && (
                   <Link href={`/servers/${server.id}?tab=tools`}>

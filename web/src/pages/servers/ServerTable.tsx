@@ -7,9 +7,9 @@ import type { Server } from '../../data/servers.ts'
 import { bytes, duration, percent, share, tokens } from '../../format/format.ts'
 import { Cell, Head, Table } from '../../parts/content/Table.tsx'
 import { useGrowing } from '../../parts/content/use-growing.tsx'
+import { PlaceMark } from '../../parts/isolation/PlaceMark.tsx'
 import { Monogram } from '../../parts/marks/Tag.tsx'
 import { causeOf, toolsNotice } from '../../parts/server/cause.ts'
-import { PlaceMark } from '../../parts/walls/PlaceMark.tsx'
 import { CauseRow } from './CauseRow.tsx'
 import { useDrawnSeries } from './data.ts'
 import { t } from './messages.ts'
@@ -126,7 +126,7 @@ const ServerRow = memo(
             <RowStatus server={server} hasChangedTools={hasChangedTools} />
           </Cell>
           <Cell className="muted">
-            {server.type} {server.type === 'stdio' && <PlaceMark walls={server} />}
+            {server.type} {server.type === 'stdio' && <PlaceMark confinement={server} />}
           </Cell>
           <Cell number>{toolsOn(server)}</Cell>
           <Cell number>{tokens(server.tool_tokens)}</Cell>

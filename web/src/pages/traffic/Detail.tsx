@@ -67,7 +67,9 @@ export function Detail({ id, listed, onClose }: Props) {
         {data && <Payload call={data} />}
         {call && <Origin call={call} />}
       </div>
-      {call && <Foot call={call} detail={data} door={server?.type === 'http' ? 'http-servers' : 'servers'} />}
+      {call && (
+        <Foot call={call} detail={data} route={server?.type === 'http' ? 'http-servers' : 'servers'} />
+      )}
     </aside>
   )
 }
@@ -166,9 +168,9 @@ const Fact = ({ name, children }: { readonly name: string; readonly children: Re
 interface FootProps {
   readonly call: TrafficCall
   readonly detail: CallDetail | undefined
-  readonly door: 'servers' | 'http-servers'
+  readonly route: 'servers' | 'http-servers'
 }
-function Foot({ call, detail, door }: FootProps) {
+function Foot({ call, detail, route }: FootProps) {
   const [, navigate] = useLocation()
   const { server_id: server, tool } = call
   const query = new URLSearchParams({ server: server ?? '', tool, replay: String(call.id) })
@@ -193,7 +195,7 @@ function Foot({ call, detail, door }: FootProps) {
         <Act icon="logs" onClick={() => navigate(`/logs?${logs}`)}>
           {t('logsHere')}
         </Act>
-        {server !== null && <CopyAs door={door} server={server} tool={tool} args={args} />}
+        {server !== null && <CopyAs route={route} server={server} tool={tool} args={args} />}
       </div>
       <Kept />
     </footer>

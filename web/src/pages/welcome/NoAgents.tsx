@@ -3,7 +3,7 @@ import { Act } from '../../parts/controls/Act.tsx'
 import { t } from './messages.ts'
 import css from './Welcome.module.css'
 
-const DOORS = [
+const WAYS = [
   ['/packages', t('door1'), t('door1Text')],
   ['/servers?add=1', t('door2'), t('door2Text')],
   ['/agents', t('door3'), t('door3Text')],
@@ -18,9 +18,9 @@ export function NoAgents() {
         <h1 className={css.title}>{t('none')}</h1>
         <p className={css.lead}>{t('noneText')}</p>
       </div>
-      <div className={css.doors}>
-        {DOORS.map(([href, title, text]) => (
-          <Link key={href} href={href} className={`card ${css.door}`}>
+      <div className={css.ways}>
+        {WAYS.map(([href, title, text]) => (
+          <Link key={href} href={href} className={`card ${css.way}`}>
             <b className="strong">{title}</b>
             <span className="muted">{text}</span>
           </Link>

@@ -14,7 +14,7 @@ const t = texts('copy-as', {
 
 interface Props {
   /** `servers` or `http-servers`. */
-  readonly door: 'servers' | 'http-servers'
+  readonly route: 'servers' | 'http-servers'
   readonly server: string
   readonly tool: string
   /** As JSON. */
@@ -56,8 +56,8 @@ export function copy(text: string): void {
 
 type Call = Omit<Props, 'look'>
 
-const addressOf = ({ door, server, tool }: Call): string =>
-  `${location.origin}/api/${door}/${server}/tools/${encodeURIComponent(tool)}/call`
+const addressOf = ({ route, server, tool }: Call): string =>
+  `${location.origin}/api/${route}/${server}/tools/${encodeURIComponent(tool)}/call`
 
 function curlOf(call: Call): string {
   const body = `{"arguments":${call.args}}`.replaceAll("'", `'\\''`)

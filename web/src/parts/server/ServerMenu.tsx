@@ -39,7 +39,9 @@ export function ServerMenu({ server, size = 24, onRemoved }: Props) {
           <Menu.Item onClick={to(`/traffic?servers=${server.id}`)}>{t('traffic')}</Menu.Item>
           <Menu.Item onClick={to(`/playground?server=${server.id}`)}>{t('playground')}</Menu.Item>
           {server.type === 'stdio' && (
-            <Menu.Item onClick={to(`/servers/${server.id}?tab=config&trial=1`)}>{t('tryWalls')}</Menu.Item>
+            <Menu.Item onClick={to(`/servers/${server.id}?tab=config&trial=1`)}>
+              {t('tryIsolation')}
+            </Menu.Item>
           )}
           <Menu.Divider />
           <Menu.Item {...off} onClick={() => setEnabling(true)}>

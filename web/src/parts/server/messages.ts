@@ -22,7 +22,7 @@ export const t = texts('server-parts', {
   logs: 'Logs',
   traffic: 'Traffic',
   playground: 'Try its tools',
-  tryWalls: 'Try behind walls…',
+  tryIsolation: 'Try in isolation…',
   enableIn: 'Enable in…',
   disable: 'Disable',
   enable: 'Enable',

@@ -9,7 +9,7 @@ import { ErrorState } from '../../../parts/states/ErrorState.tsx'
 import { useSearchState } from '../../../url/search-state.ts'
 import { search } from '../search.ts'
 import css from './Config.module.css'
-import { changesIn, type Definition, definitionOf, parseDefinition, wallsIn } from './definition.ts'
+import { changesIn, confinementIn, type Definition, definitionOf, parseDefinition } from './definition.ts'
 import { Fields } from './Fields.tsx'
 import { t } from './messages.ts'
 
@@ -65,7 +65,7 @@ export function ConfigTab({ server }: { readonly server: Server }) {
     <form onSubmit={save} autoComplete="off">
       {trial && server.type === 'stdio' && (
         <Suspense fallback={null}>
-          <TrialDialog server={server} walls={wallsIn(draft)} onClose={closeTrial} />
+          <TrialDialog server={server} confinement={confinementIn(draft)} onClose={closeTrial} />
         </Suspense>
       )}
       <div className={css.two}>

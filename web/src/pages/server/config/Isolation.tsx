@@ -1,11 +1,11 @@
 import { useSession } from '../../../data/session.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
-import { WallsFields } from '../../../parts/walls/WallsFields.tsx'
-import { namesImage } from '../../../parts/walls/walls.ts'
+import { IsolationFields } from '../../../parts/isolation/IsolationFields.tsx'
+import { namesImage } from '../../../parts/isolation/isolation.ts'
 import { useSearchState } from '../../../url/search-state.ts'
 import { search } from '../search.ts'
 import css from './Config.module.css'
-import { type Definition, wallsIn } from './definition.ts'
+import { confinementIn, type Definition } from './definition.ts'
 import { t } from './messages.ts'
 
 interface Props {
@@ -23,11 +23,11 @@ export function Isolation({ isPackage, draft, onChange }: Props) {
       <span className={css.heading}>
         <span className={css.label}>{t('isolation')}</span>
         <Act size="xs" icon="shield" changes onClick={() => setSearch({ trial: true }, { push: true })}>
-          {t('tryWalls')}
+          {t('tryIsolation')}
         </Act>
       </span>
-      <WallsFields
-        walls={wallsIn(draft)}
+      <IsolationFields
+        confinement={confinementIn(draft)}
         isPackage={isPackage}
         namesImage={namesImage(draft.command, draft.args)}
         disabled={!mayChange}

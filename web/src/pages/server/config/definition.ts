@@ -1,4 +1,4 @@
-import { type IsolationOptions, NO_DOORS, type Walls } from '../../../data/server/walls.ts'
+import { type Confinement, type IsolationOptions, NO_GRANTS } from '../../../data/server/isolation.ts'
 import type { Server } from '../../../data/servers.ts'
 
 /** What a user may change of a server, with secrets masked. */
@@ -48,9 +48,9 @@ export function changesIn(before: Definition, after: Definition): Definition {
   )
 }
 
-/** The walls of a definition. Its JSON may have been edited to something else. */
-export function wallsIn({ isolation, isolation_options: given }: Definition): Walls {
-  const options = { ...NO_DOORS, ...(given as Partial<IsolationOptions> | null) }
+/** The isolation of a definition. Its JSON may have been edited to something else. */
+export function confinementIn({ isolation, isolation_options: given }: Definition): Confinement {
+  const options = { ...NO_GRANTS, ...(given as Partial<IsolationOptions> | null) }
   const { write, read } = options
   return {
     isolation: isolation === 'sandbox' || isolation === 'container' ? isolation : 'none',

@@ -44,5 +44,5 @@ export const t = texts('server-config', {
   raw: 'Definition as JSON',
   default: 'default',
   isolation: 'Isolation',
-  tryWalls: 'Try behind walls…',
+  tryIsolation: 'Try in isolation…',
 })

@@ -75,7 +75,7 @@ function Place({ server: { isolation } }: { readonly server: Local }) {
       <span className={css.place}>
         {t(`in_${isolation}`)}
         <Act size="xs" look="quiet" onClick={show}>
-          {isolation === 'none' ? t('tryWalls') : t('change')}
+          {isolation === 'none' ? t('tryIsolation') : t('change')}
         </Act>
       </span>
     </Fact>

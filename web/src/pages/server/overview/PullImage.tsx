@@ -1,6 +1,6 @@
 import type { StdioServer } from '../../../data/api.ts'
 import { useJobs } from '../../../data/jobs.ts'
-import { usePullImage } from '../../../data/server/walls.ts'
+import { usePullImage } from '../../../data/server/isolation.ts'
 import { useServerAction } from '../../../data/servers.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
 import { showFailure } from '../../../parts/controls/toasts.tsx'

@@ -69,7 +69,7 @@ export const t = texts('server-overview', {
   in_none: 'none',
   in_sandbox: 'sandbox',
   in_container: 'container',
-  tryWalls: 'Try behind walls…',
+  tryIsolation: 'Try in isolation…',
   change: 'Change',
   uptime: 'Uptime 24 h',
   protocol: 'Protocol',

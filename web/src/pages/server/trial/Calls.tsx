@@ -15,7 +15,7 @@ interface Props {
 /** As the API allows. */
 const MOST = 10
 
-/** Which tools are called behind the walls, and with what. */
+/** Which tools are called in isolation, and with what. */
 export function Calls({ tools, calls, onChange }: Props) {
   const last = useRef(0)
   const add = () => {

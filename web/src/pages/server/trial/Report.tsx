@@ -1,17 +1,17 @@
 import { useEffect, useRef } from 'react'
 import { useShort } from '../../../data/live/home-folder.ts'
-import type { IsolationOptions, Refusal, WallsReport } from '../../../data/server/walls.ts'
+import type { IsolationOptions, Refusal, WallsReport } from '../../../data/server/isolation.ts'
 import { duration } from '../../../format/format.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
+import { isOpen, withGrant } from '../../../parts/isolation/isolation.ts'
 import { Glyph } from '../../../parts/marks/Glyph.tsx'
 import { CauseStrip } from '../../../parts/states/CauseStrip.tsx'
-import { isOpen, withDoor } from '../../../parts/walls/walls.ts'
 import { t } from './messages.ts'
 import css from './Trial.module.css'
 
 interface Props {
   readonly report: WallsReport
-  /** Of the dialog, which the doors change. */
+  /** Of the dialog, which the granted paths change. */
   readonly options: IsolationOptions
   readonly onChange: (options: IsolationOptions) => void
 }
@@ -60,42 +60,42 @@ export function Report({ report, options, onChange }: Props) {
   )
 }
 
-/** A door that is not suggested, such as one to keys, has to be written into the form. */
+/** A path that is not suggested, such as one to keys, has to be written into the form. */
 function Refusals({ report: { refused, suggested_options }, options, onChange }: Props) {
   const short = useShort()
   const nothing = !refused.some(({ seen_in }) => seen_in === 'errors') && (
     <p className="muted">{t('nothing')}</p>
   )
   if (refused.length === 0) return nothing
-  const doors = refused.map(({ path, ...rest }): Refusal => ({ ...rest, path: path && short(path) }))
+  const refusals = refused.map(({ path, ...rest }): Refusal => ({ ...rest, path: path && short(path) }))
   return (
     <div className={css.refused}>
       {nothing}
       <div className={css.head}>
         <b className="strong">{t('refused')}</b>
-        {doors.length > 1 &&
-          doors.some((door) => !isOpen(options, door) && isOpen(suggested_options, door)) && (
+        {refusals.length > 1 &&
+          refusals.some((refusal) => !isOpen(options, refusal) && isOpen(suggested_options, refusal)) && (
             <Act size="xs" onClick={() => onChange(suggested_options)}>
               {t('openAll')}
             </Act>
           )}
       </div>
-      {doors.map((door) => {
-        const open = isOpen(options, door)
+      {refusals.map((refusal) => {
+        const open = isOpen(options, refusal)
         return (
           <CauseStrip
-            key={`${door.kind} ${door.path}`}
+            key={`${refusal.kind} ${refusal.path}`}
             tone={open ? 'ok' : 'warn'}
-            sentence={sentenceOf(door, open)}
-            evidence={open ? undefined : short(door.evidence)}
+            sentence={sentenceOf(refusal, open)}
+            evidence={open ? undefined : short(refusal.evidence)}
           >
-            {(open || isOpen(suggested_options, door)) && (
+            {(open || isOpen(suggested_options, refusal)) && (
               <Act
                 size="xs"
                 look={open ? 'quiet' : 'plain'}
-                onClick={() => onChange(withDoor(options, door, !open))}
+                onClick={() => onChange(withGrant(options, refusal, !open))}
               >
-                {open ? t('shut') : t(`open${door.kind}`)}
+                {open ? t('shut') : t(`open${refusal.kind}`)}
               </Act>
             )}
           </CauseStrip>

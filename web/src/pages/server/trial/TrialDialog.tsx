@@ -2,20 +2,20 @@ import { Modal } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { StdioServer } from '../../../data/api.ts'
 import {
-  keepWalls,
+  type Confinement,
+  keepIsolation,
   type Places,
   placeProblem,
   usePlaces,
-  useTryWalls,
-  type Walls,
+  useTryIsolation,
   type WallsReport,
-} from '../../../data/server/walls.ts'
+} from '../../../data/server/isolation.ts'
 import { useTools } from '../../../data/servers.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
 import { showDone, showFailure, showUndo } from '../../../parts/controls/toasts.tsx'
+import { IsolationFields } from '../../../parts/isolation/IsolationFields.tsx'
+import { namesImage, notPaths } from '../../../parts/isolation/isolation.ts'
 import { ErrorState } from '../../../parts/states/ErrorState.tsx'
-import { WallsFields } from '../../../parts/walls/WallsFields.tsx'
-import { namesImage, notPaths } from '../../../parts/walls/walls.ts'
 import { Calls } from './Calls.tsx'
 import { type DraftCall, finished } from './calls.ts'
 import { t } from './messages.ts'
@@ -25,34 +25,35 @@ import css from './Trial.module.css'
 interface Props {
   readonly server: StdioServer
   /** To begin with. */
-  readonly walls: Walls
+  readonly confinement: Confinement
   readonly onClose: (hasKept: boolean) => void
 }
 
-/** Which walls a server needs is found by trying: run it, see what it was refused, open doors, keep what works. */
-export function TrialDialog({ server, walls: first, onClose }: Props) {
-  const [walls, setWalls] = useState<Walls>({
+/** Which isolation a server needs is found by trying: run it, see what it was refused, grant paths, keep what works. */
+export function TrialDialog({ server, confinement: first, onClose }: Props) {
+  const [confinement, setConfinement] = useState<Confinement>({
     ...first,
     isolation: first.isolation === 'none' ? 'sandbox' : first.isolation,
   })
   const [calls, setCalls] = useState<readonly DraftCall[]>([])
   const [isKeeping, setKeeping] = useState(false)
   const { data: known } = useTools(server)
-  const trial = useTryWalls(server.id)
+  const trial = useTryIsolation(server.id)
   const report = trial.data
   const ready = finished(calls)
   const { data: places } = usePlaces()
-  const problem = problemOf(walls, server, places) ?? (ready ? undefined : t('fixCalls'))
+  const problem = problemOf(confinement, server, places) ?? (ready ? undefined : t('fixCalls'))
   const isOutdated =
-    report !== undefined && JSON.stringify(wallsOf(trial.variables)) !== JSON.stringify(wallsOf(walls))
+    report !== undefined &&
+    JSON.stringify(confinementOf(trial.variables)) !== JSON.stringify(confinementOf(confinement))
   const submit = (event: FormEvent) => {
     event.preventDefault()
     event.stopPropagation() // the form of the page is around it
-    if (problem === undefined && ready && !trial.isPending) trial.mutate({ ...walls, calls: ready })
+    if (problem === undefined && ready && !trial.isPending) trial.mutate({ ...confinement, calls: ready })
   }
   const keep = () => {
     setKeeping(true)
-    keepWalls(server.id, walls).then(
+    keepIsolation(server.id, confinement).then(
       () => {
         showKept(server)
         onClose(true)
@@ -67,12 +68,12 @@ export function TrialDialog({ server, walls: first, onClose }: Props) {
     <Modal opened onClose={() => onClose(false)} title={t('title', { name: server.name })} size={680}>
       <form className={css.form} onSubmit={submit}>
         <p className="muted">{t('lead')}</p>
-        <WallsFields
-          walls={walls}
-          onlyWalls
+        <IsolationFields
+          confinement={confinement}
+          onlyIsolated
           isPackage={server.package !== null}
           namesImage={namesImage(server.command, server.args)}
-          onChange={setWalls}
+          onChange={setConfinement}
         />
         <Calls
           tools={report?.tools.length ? report.tools : (known?.items ?? [])}
@@ -83,8 +84,8 @@ export function TrialDialog({ server, walls: first, onClose }: Props) {
         {report && !trial.isPending && (
           <Report
             report={report}
-            options={walls.isolation_options}
-            onChange={(isolation_options) => setWalls({ ...walls, isolation_options })}
+            options={confinement.isolation_options}
+            onChange={(isolation_options) => setConfinement({ ...confinement, isolation_options })}
           />
         )}
         <div className={css.actions}>
@@ -126,10 +127,11 @@ function summaryOf({ ok, refused, lost_file_count: lost }: WallsReport): string 
   return lost === 0 ? tried : t('triedLost', { tried, count: lost })
 }
 
-const wallsOf = (walls: Walls | undefined) => walls && [walls.isolation, walls.isolation_options]
+const confinementOf = (confinement: Confinement | undefined) =>
+  confinement && [confinement.isolation, confinement.isolation_options]
 
 function problemOf(
-  { isolation, isolation_options: options }: Walls,
+  { isolation, isolation_options: options }: Confinement,
   server: StdioServer,
   places: Places | undefined,
 ): string | undefined {
@@ -138,14 +140,14 @@ function problemOf(
   return needsImage && options.image === null ? t('needsImage') : placeProblem(places, isolation)
 }
 
-/** Its former walls can be brought back for 10 s. */
+/** Its former isolation can be brought back for 10 s. */
 function showKept(before: StdioServer): void {
   const { id, name } = before
   showUndo({
     title: t('kept', { name }),
     text: t('keptText'),
     onUndo: () => {
-      keepWalls(id, before).then(() => showDone(t('undone', { name })), showFailure)
+      keepIsolation(id, before).then(() => showDone(t('undone', { name })), showFailure)
     },
   })
 }

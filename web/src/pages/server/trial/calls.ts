@@ -1,5 +1,5 @@
+import type { TrialCall } from '../../../data/server/isolation.ts'
 import type { Tool } from '../../../data/server/server-changes.ts'
-import type { TrialCall } from '../../../data/server/walls.ts'
 
 /** A call as it is typed. */
 export interface DraftCall {

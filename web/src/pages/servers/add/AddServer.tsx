@@ -5,9 +5,9 @@ import { useLocation } from 'wouter'
 import { type Added, useAddServer, useUnderstood } from '../../../data/server/add-server.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../../parts/controls/toasts.tsx'
+import { namesImage } from '../../../parts/isolation/isolation.ts'
 import { EnableDialog } from '../../../parts/server/EnableDialog.tsx'
 import { ErrorState } from '../../../parts/states/ErrorState.tsx'
-import { namesImage } from '../../../parts/walls/walls.ts'
 import css from './Add.module.css'
 import { t } from './messages.ts'
 import { type Choices, NO_CHOICES, Options } from './Options.tsx'
@@ -32,7 +32,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!isReady) return
-    const { start_mode, move_secrets, cwd, variables, walls } = choices
+    const { start_mode, move_secrets, cwd, variables, confinement } = choices
     const env = Object.fromEntries(
       variables.filter((each) => each.name !== '').map((each) => [each.name.trim(), each.value]),
     )
@@ -44,7 +44,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
         move_secrets: move_secrets && secrets.length > 0,
         env,
         cwd,
-        walls: only?.type === 'stdio' ? walls : undefined,
+        confinement: only?.type === 'stdio' ? confinement : undefined,
       },
       { onSuccess: (all) => (choices.agents.length > 0 ? setAdded(all) : finish(all)) },
     )

@@ -1,9 +1,9 @@
 import { Checkbox, PasswordInput, Select, TextInput } from '@mantine/core'
 import { useFoundAgents } from '../../../data/agents.ts'
 import type { UnderstoodItem } from '../../../data/server/add-server.ts'
-import { NO_DOORS, usePlaces, type Walls } from '../../../data/server/walls.ts'
+import { type Confinement, NO_GRANTS, usePlaces } from '../../../data/server/isolation.ts'
 import { Act, IconAct } from '../../../parts/controls/Act.tsx'
-import { WallsFields } from '../../../parts/walls/WallsFields.tsx'
+import { IsolationFields } from '../../../parts/isolation/IsolationFields.tsx'
 import css from './Add.module.css'
 import { t } from './messages.ts'
 
@@ -13,7 +13,7 @@ export interface Choices {
   readonly cwd: string
   readonly start_mode: 'on_demand' | 'eager' | 'manual'
   /** Undefined: those of the setting, or of a container that the snippet runs. */
-  readonly walls: Walls | undefined
+  readonly confinement: Confinement | undefined
   readonly agents: readonly string[]
   readonly move_secrets: boolean
 }
@@ -22,7 +22,7 @@ export const NO_CHOICES: Choices = {
   variables: [],
   cwd: '',
   start_mode: 'on_demand',
-  walls: undefined,
+  confinement: undefined,
   agents: [],
   move_secrets: true,
 }
@@ -97,10 +97,10 @@ export function Options({ choices, onChange, single }: Props) {
           </dd>
           <dt className={css.top}>{t('isolation')}</dt>
           <dd>
-            <WallsFields
-              walls={choices.walls ?? wallsOf(single.container, places?.default)}
+            <IsolationFields
+              confinement={choices.confinement ?? confinementOf(single.container, places?.default)}
               namesImage={single.namesImage}
-              onChange={(walls) => onChange({ walls })}
+              onChange={(confinement) => onChange({ confinement })}
             />
           </dd>
         </>
@@ -131,11 +131,14 @@ export function Options({ choices, onChange, single }: Props) {
 }
 
 /** Those that it gets if none are chosen. */
-function wallsOf(container: UnderstoodItem['container'], isolation: Walls['isolation'] = 'none'): Walls {
-  if (container === null) return { isolation, isolation_options: NO_DOORS }
+function confinementOf(
+  container: UnderstoodItem['container'],
+  isolation: Confinement['isolation'] = 'none',
+): Confinement {
+  if (container === null) return { isolation, isolation_options: NO_GRANTS }
   const { network, memory_mb, pids } = container
-  const limits = { memory_mb: memory_mb ?? NO_DOORS.memory_mb, pids: pids ?? NO_DOORS.pids }
-  return { isolation: 'container', isolation_options: { ...NO_DOORS, network, ...limits } }
+  const limits = { memory_mb: memory_mb ?? NO_GRANTS.memory_mb, pids: pids ?? NO_GRANTS.pids }
+  return { isolation: 'container', isolation_options: { ...NO_GRANTS, network, ...limits } }
 }
 
 interface VariablesProps {

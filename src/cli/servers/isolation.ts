@@ -1,0 +1,119 @@
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { shortPath } from '../agents/file-change.ts'
+import { usage } from '../frame/failure.ts'
+import type { Given } from '../frame/given.ts'
+import type { Schemas } from '../frame/typed-api.ts'
+import { ISOLATION_FLAGS } from '../table/isolation.ts'
+import type { StdioServer } from './state.ts'
+
+export type Confinement = Pick<StdioServer, 'isolation' | 'isolation_options'>
+type Options = Confinement['isolation_options']
+type GivenIsolation = Pick<Schemas['ServerPatch'], 'isolation' | 'isolation_options'>
+
+/** The isolation that the flags ask for. Paths are added to those of the server, which has none if it is new. */
+export function isolationGiven(
+  given: Given,
+  before: Pick<Options, 'write' | 'read'> = { write: [], read: [] },
+): GivenIsolation {
+  const isolation = given.flag('isolation') as Confinement['isolation'] | undefined
+  const network = given.flag('network') as Options['network'] | undefined
+  const image = given.flag('image')
+  const memory_mb = wholeNumber(given, 'memory')
+  const pids = wholeNumber(given, 'pids')
+  const options = {
+    ...pathsGiven(given, before),
+    ...(network !== undefined && { network }),
+    ...(image !== undefined && { image }),
+    ...(memory_mb !== undefined && { memory_mb }),
+    ...(pids !== undefined && { pids }),
+  }
+  return {
+    ...(isolation !== undefined && { isolation }),
+    ...(Object.keys(options).length > 0 && { isolation_options: options }),
+  }
+}
+
+/** The first of these flags that was given. */
+export const isolationFlag = (given: Given): string | undefined =>
+  [...Object.keys(ISOLATION_FLAGS), 'close'].find((flag) => given.all(flag).length > 0)
+
+/** A path is in one list: `--read` for one that it may change makes it read-only. */
+function pathsGiven(given: Given, before: Pick<Options, 'write' | 'read'>): Partial<Options> {
+  const [write, read, closed] = ['write', 'read', 'close'].map((flag) => given.all(flag).map(wallPath)) as [
+    string[],
+    string[],
+    string[],
+  ]
+  if (write.length + read.length + closed.length === 0) return {}
+  const had = { write: before.write.map(wallPath), read: before.read.map(wallPath) }
+  const stranger = closed.find((path) => !had.write.includes(path) && !had.read.includes(path))
+  if (stranger !== undefined)
+    throw usage(`It may neither change nor read ${stranger}, so there is nothing to close`, null)
+  const list = (own: readonly string[], added: readonly string[], moved: readonly string[]) => [
+    ...new Set([...own.filter((path) => !moved.includes(path) && !closed.includes(path)), ...added]),
+  ]
+  return {
+    write: list(had.write, write, read),
+    read: list(
+      had.read,
+      read.filter((path) => !write.includes(path)),
+      write,
+    ),
+  }
+}
+
+/** Absolute, and with `~/` in the home: the shell may have replaced that. */
+function wallPath(text: string): string {
+  return shortPath(text.startsWith('~/') ? join(homedir(), text.slice(2)).replace(/\/$/, '') : resolve(text))
+}
+
+function wholeNumber(given: Given, flag: string): number | undefined {
+  const text = given.flag(flag)
+  if (text === undefined) return undefined
+  if (!/^\d{1,7}$/.test(text)) throw usage(`--${flag} must be a whole number, not '${text}'`, null)
+  return Number(text)
+}
+
+/** `in a sandbox: may change ~/notes, no network` */
+export function isolationText({ isolation, isolation_options }: Confinement): string {
+  const { write, read, network, image, memory_mb, pids } = isolation_options
+  if (isolation === 'none') return `${placeText('none')}, with all your rights`
+  return `${placeText(isolation, image)}: ${[
+    ...(write.length > 0 ? [`may change ${write.join(', ')}`] : []),
+    ...(read.length > 0 ? [`may read ${read.join(', ')}`] : []),
+    network === 'full' ? 'all of the network' : 'no network',
+    ...(isolation === 'container' ? [`at most ${memory_mb} MiB and ${pids} processes`] : []),
+  ].join(', ')}`
+}
+
+/** `in a sandbox`, `in a container of node:22`, `without isolation` */
+export function placeText(isolation: Confinement['isolation'], image: string | null = null): string {
+  if (isolation === 'none') return 'without isolation'
+  return isolation === 'container' && image !== null ? `in a container of ${image}` : `in a ${isolation}`
+}
+
+/** The command that turns the first isolation into the second. Undefined if they are the same. */
+export function editCommand(id: string, before: Confinement, after: Confinement): string | undefined {
+  const [from, to] = [before.isolation_options, after.isolation_options]
+  const all = [...to.write, ...to.read]
+  const flags = [
+    ...(before.isolation === after.isolation ? [] : [`--isolation ${after.isolation}`]),
+    ...to.write.filter((path) => !from.write.includes(path)).map((path) => `--write ${shellPath(path)}`),
+    ...to.read.filter((path) => !from.read.includes(path)).map((path) => `--read ${shellPath(path)}`),
+    ...[...from.write, ...from.read]
+      .filter((path) => !all.includes(path))
+      .map((path) => `--close ${shellPath(path)}`),
+    ...(from.network === to.network ? [] : [`--network ${to.network}`]),
+    ...(from.image === to.image || to.image === null ? [] : [`--image ${to.image}`]),
+    ...(from.memory_mb === to.memory_mb ? [] : [`--memory ${to.memory_mb}`]),
+    ...(from.pids === to.pids ? [] : [`--pids ${to.pids}`]),
+  ]
+  return flags.length === 0 ? undefined : ['toolroom edit', id, ...flags].join(' ')
+}
+
+/** For a shell, which replaces `~/` only outside of quotes. */
+function shellPath(path: string): string {
+  const [, home = '', rest = ''] = /^(~\/)?(.*)$/s.exec(path) ?? []
+  return home + (/^[\w@%+=:,./-]+$/.test(rest) ? rest : `'${rest.replaceAll("'", "'\\''")}'`)
+}

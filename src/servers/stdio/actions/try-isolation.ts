@@ -1,0 +1,79 @@
+import { homedir } from 'node:os'
+import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
+import { checkIsolation, isolationOver, shownOptions } from '../isolation.ts'
+import type { Server } from '../servers.schema.ts'
+import type { TrialReport, WallsTrialInput, WallsTrialReport } from './actions.schema.ts'
+import { lostFilesShown, refusalsOfLost } from './lost-files.ts'
+import { refusalsIn, widened } from './refusals.ts'
+import type { Tried, Watch } from './trial.ts'
+
+interface Deps {
+  readonly tryOut: (tried: Tried, watch: Watch) => Promise<TrialReport>
+  readonly secrets: Pick<KnownSecrets, 'redact'>
+  /** Toolroom's own folders. */
+  readonly own: readonly string[]
+}
+
+const MAX_TEXT = 2000
+const MAX_READ = 65_536
+
+/** Runs a server with another isolation than its own, beside the running one, and says what they kept from it. */
+export async function tryIsolation(
+  server: Server,
+  { calls: wanted = [], ...given }: WallsTrialInput,
+  { tryOut, secrets, own }: Deps,
+): Promise<WallsTrialReport> {
+  const { isolation, isolation_options } = isolationOver(server, given)
+  checkIsolation({ ...server, isolation, isolation_options })
+  const calls: WallsTrialReport['calls'] = []
+  const texts: string[] = []
+  let lost: Parameters<Watch['onLost']> = [[], 0]
+  const report = await tryOut(
+    { ...server, isolation, isolation_options },
+    {
+      use: async (call) => {
+        for (const { tool, arguments: args = {} } of wanted) {
+          const { ok, text } = await outcomeOf(call(tool, args))
+          const shown = secrets.redact(text)
+          texts.push(shown)
+          calls.push({ tool, ok, text: shown.slice(0, MAX_TEXT) })
+        }
+      },
+      onLost: (...found) => {
+        lost = found
+      },
+    },
+  )
+  const [paths, lost_file_count] = lost
+  const said = [...texts, ...report.stderr_tail, report.error?.message ?? '']
+  const searchPath = server.env.PATH ?? process.env.PATH ?? ''
+  const outside = { home: homedir(), own, cwd: server.cwd, searchPath }
+  const clean = (text: string) => secrets.redact(text)
+  const errors = isolation === 'none' ? [] : refusalsIn(said, isolation_options, outside)
+  const refused = [...errors, ...refusalsOfLost(paths, errors, outside, clean)]
+  const suggested_options = shownOptions(widened(isolation_options, refused, outside))
+  return {
+    ...report,
+    isolation,
+    calls,
+    refused: refused.map((each) => ({ ...each })),
+    lost_files: lostFilesShown(paths, outside, clean),
+    lost_file_count,
+    suggested_options,
+  }
+}
+
+async function outcomeOf(result: Promise<unknown>): Promise<{ readonly ok: boolean; readonly text: string }> {
+  try {
+    const { isError, content } = (await result) as { isError?: unknown; content?: unknown }
+    const texts = (Array.isArray(content) ? content : []).flatMap((item: unknown) => textOf(item))
+    return { ok: isError !== true, text: texts.join('\n').slice(0, MAX_READ) }
+  } catch (error) {
+    return { ok: false, text: (error instanceof Error ? error.message : String(error)).slice(0, MAX_READ) }
+  }
+}
+
+function textOf(item: unknown): string[] {
+  if (typeof item !== 'object' || item === null || !('text' in item)) return []
+  return typeof item.text === 'string' ? [item.text] : []
+}

@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import { openService } from '../../src/compose/service.ts'
+import type { ServiceOptions } from '../../src/compose/service-options.ts'
+import { readConfig } from '../../src/kernel/config/config.ts'
+import { readFlags } from '../../src/kernel/config/flags.ts'
+import { ownFolder } from './folder.ts'
+import { atEnd } from './lifetime.ts'
+import { openStoresHere } from './logs.ts'
+import { TOKEN } from './token.ts'
+
+export { AUTHORISED, TOKEN } from './token.ts'
+
+interface Options extends Partial<ServiceOptions> {
+  readonly env?: Readonly<Record<string, string>>
+  /** An existing home directory, to restart with its data. */
+  readonly home?: string
+}
+
+/** The whole service in this process, on a free port, with its own home directory; closed after the test. */
+export async function openTestService({ env = {}, home = ownFolder(), ...options }: Options = {}) {
+  const config = readConfig({
+    flags: readFlags([]),
+    platform: {
+      os: process.platform === 'win32' ? 'win32' : 'linux', // where macOS keeps files is tested with tables
+      home,
+      env: {
+        TOOLROOM_HOME: join(home, 'data'),
+        XDG_CONFIG_HOME: join(home, 'config'),
+        APPDATA: join(home, 'config'),
+        PORT: '0',
+        AUTH_TOKEN: TOKEN,
+        HTTP_CHECK_INTERVAL_S: '0', // no background requests in tests
+        ...env,
+      },
+    },
+    packageRoot: join(home, 'checkout'),
+  })
+  const warnings: string[] = []
+  const service = await openService(config, {
+    warn: (text) => warnings.push(text),
+    openStores: openStoresHere,
+    ...options,
+  })
+  atEnd(() => service.close())
+  const { fastify } = service.app
+  return {
+    ...service,
+    home,
+    data: join(home, 'data'),
+    fastify,
+    warnings,
+    inject: fastify.inject.bind(fastify),
+  }
+}
+
+export type TestService = Awaited<ReturnType<typeof openTestService>>
