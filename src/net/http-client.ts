@@ -6,7 +6,7 @@ import type { Authorizer } from './authorizer.ts'
 import { isBlockedHost } from './blocked-address.ts'
 import { ConnectionPool, type Network, type Route } from './connection-pool.ts'
 import { RemoteFailure, timeoutFailure } from './http-failure.ts'
-import { HttpResponse } from './http-response.ts'
+import { anyOriginTarget, HttpResponse, sameOriginTarget } from './http-response.ts'
 import {
   blocked,
   CONNECT_MS,
@@ -16,8 +16,6 @@ import {
   proxyRefusal,
 } from './network-failure.ts'
 import { type HttpProxy, requestToProxy } from './proxy.ts'
-import { anyOriginTarget, sameOriginTarget } from './redirect.ts'
-import { Limits } from './request-limits.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -274,4 +272,32 @@ function forwarded(url: URL, proxy: HttpProxy): RequestOptions {
 
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}
+
+/** Deadlines and the abort signal of one request. `onEnd` is called when one of them ends it. */
+class Limits {
+  readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #signal: AbortSignal | undefined
+  readonly #onEnd: (reason: Error) => void
+
+  constructor(signal: AbortSignal | undefined, onEnd: (reason: Error) => void) {
+    this.#signal = signal
+    this.#onEnd = onEnd
+    signal?.addEventListener('abort', this.#onAbort, { once: true })
+  }
+
+  /** Ends the request after `ms`, unless the returned function is called first. Null: no deadline. */
+  after(ms: number | null, failure: () => Error): () => void {
+    if (ms === null) return () => {}
+    const timer = setTimeout(() => this.#onEnd(failure()), Math.max(0, ms))
+    this.#timers.add(timer)
+    return () => clearTimeout(timer)
+  }
+
+  lift(): void {
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.#signal?.removeEventListener('abort', this.#onAbort)
+  }
+
+  readonly #onAbort = () => this.#onEnd(this.#signal?.reason)
 }

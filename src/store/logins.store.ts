@@ -1,5 +1,5 @@
 import type { Vault } from '../kernel/secrets/vault.ts'
-import type { OAuthClient } from '../net/oauth/oauth-client.ts'
+import type { OAuthClient } from '../net/oauth/oauth-clients.ts'
 import type { LoginRecord, LoginStore } from '../servers/logins/login-record.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 

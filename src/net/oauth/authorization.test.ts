@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { beginAuthorization, readCallback } from './authorization.ts'
-import { documentClient } from './clients.ts'
-import { OAuthFailure } from './failure.ts'
-import type { IssuerInfo } from './issuer-info.ts'
+import type { IssuerInfo } from './issuer-metadata.ts'
+import { documentClient } from './oauth-clients.ts'
+import { OAuthFailure } from './oauth-failure.ts'
 import { chooseScopes, scopesIn } from './scopes.ts'
 
 const ISSUER: IssuerInfo = {

@@ -6,10 +6,9 @@ import {
   generateRandomState,
   validateAuthResponse,
 } from 'oauth4webapi'
-import { OAuthFailure } from './failure.ts'
-import type { IssuerInfo } from './issuer-info.ts'
-import type { OAuthClient } from './oauth-client.ts'
-import { meaningOf, refusal } from './refusals.ts'
+import type { IssuerInfo } from './issuer-metadata.ts'
+import type { OAuthClient } from './oauth-clients.ts'
+import { meaningOf, OAuthFailure, refusal } from './oauth-failure.ts'
 
 interface Request {
   readonly issuer: IssuerInfo

@@ -30,8 +30,8 @@ const scopeList: Fix = ({ status, body }) => ({
   body: Array.isArray(body.scope) ? { ...body, scope: body.scope.join(' ') } : body,
 })
 
-/** `"expires_in": "3600"` is a number; 0, negative numbers and words say nothing. */
-const wordyExpiry: Fix = ({ status, body: { expires_in, ...body } }) => {
+/** `"expires_in": "3600"` becomes a number. Zero, negative numbers and anything else count as absent. */
+const expiryAsText: Fix = ({ status, body: { expires_in, ...body } }) => {
   const seconds = Number(expires_in)
   return { status, body: seconds > 0 && seconds < Infinity ? { ...body, expires_in: seconds } : body }
 }
@@ -59,7 +59,7 @@ export const fixTokenAnswer = through([
   createdTokens,
   missingTokenType,
   scopeList,
-  wordyExpiry,
+  expiryAsText,
   foreignIdToken,
 ])
 

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Answers, METADATA, metadataOf, openIssuer } from '../../../test/fixtures/oauth-quirks/issuer.ts'
 import { bearerChallenge } from './challenges.ts'
-import { discoverIssuer } from './discover-issuer.ts'
-import { discoverResource } from './discover-resource.ts'
-import { OAuthFailure } from './failure.ts'
+import { discoverIssuer, discoverResource } from './discovery.ts'
+
+import { OAuthFailure } from './oauth-failure.ts'
 import { OAuthHttp } from './oauth-http.ts'
 
 const RESOURCE = '/.well-known/oauth-protected-resource'

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openFaults } from '../../../test/fixtures/http/faults.ts'
 import { openHttp, openHttps, pem, type Site } from '../../../test/fixtures/http/sites.ts'
 import { AddressGuard } from './address-guard.ts'
-import { OAuthFailure } from './failure.ts'
+import { OAuthFailure } from './oauth-failure.ts'
 import { OAuthHttp } from './oauth-http.ts'
 
 type Options = ConstructorParameters<typeof OAuthHttp>[0]

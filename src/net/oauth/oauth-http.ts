@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
 import { HttpClient, type HttpRequest } from '../http-client.ts'
-import { RemoteFailure } from '../http-failure.ts'
-import { retryAfter } from '../retry-after.ts'
+import { RemoteFailure, retryAfter } from '../http-failure.ts'
+
 import { AddressGuard, type GuardOptions } from './address-guard.ts'
-import { OAuthFailure } from './failure.ts'
+import { OAuthFailure } from './oauth-failure.ts'
 
 export interface OAuthResponse {
   readonly url: URL

@@ -7,9 +7,9 @@ import {
   REGISTERED,
   TOKENS,
 } from '../../../test/fixtures/oauth-quirks/issuer.ts'
-import { registerClient } from './clients.ts'
-import { discoverIssuer } from './discover-issuer.ts'
-import { OAuthFailure } from './failure.ts'
+import { discoverIssuer } from './discovery.ts'
+import { registerClient } from './oauth-clients.ts'
+import { OAuthFailure } from './oauth-failure.ts'
 import { OAuthHttp } from './oauth-http.ts'
 import { exchangeCode, refreshTokens, type TokenSet } from './tokens.ts'
 

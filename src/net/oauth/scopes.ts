@@ -1,4 +1,4 @@
-import type { IssuerInfo } from './issuer-info.ts'
+import type { IssuerInfo } from './issuer-metadata.ts'
 
 interface Sources {
   /** `oauth.scopes` of the server, or those of the request that starts the login. */

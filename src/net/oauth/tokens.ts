@@ -5,16 +5,15 @@ import {
 } from 'oauth4webapi'
 import { isObject } from '../../kernel/is-object.ts'
 import { printableLine } from '../../kernel/secrets/printable-line.ts'
-import { authOf } from './client-auth.ts'
 import { type Answer, fixTokenAnswer } from './compatibility-fixes.ts'
 import { type ProofKey, proofSigner } from './dpop.ts'
-import { type OAuthCode, OAuthFailure } from './failure.ts'
-import type { IssuerInfo } from './issuer-info.ts'
+import { type IssuerInfo, textOf } from './issuer-metadata.ts'
 import { requestsThrough } from './library-fetch.ts'
-import { textOf } from './metadata.ts'
-import type { OAuthClient } from './oauth-client.ts'
+import { authOf, type OAuthClient } from './oauth-clients.ts'
+
+import { meaningOf, type OAuthCode, OAuthFailure, refusal } from './oauth-failure.ts'
 import { isPassing, type OAuthHttp, type OAuthResponse, statusFailure } from './oauth-http.ts'
-import { meaningOf, refusal } from './refusals.ts'
+
 import { scopesIn } from './scopes.ts'
 
 export interface TokenSet {

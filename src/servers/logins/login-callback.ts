@@ -1,7 +1,7 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import { readCallback } from '../../net/oauth/authorization.ts'
-import { OAuthFailure } from '../../net/oauth/failure.ts'
+import { OAuthFailure } from '../../net/oauth/oauth-failure.ts'
 import { exchangeCode } from '../../net/oauth/tokens.ts'
 import { hidePending, type LoginContext, secretsOwner } from './login-context.ts'
 import type { LoginOutcome } from './login-outcome.ts'

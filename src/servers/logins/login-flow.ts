@@ -1,13 +1,17 @@
 import type { Network } from '../../net/connection-pool.ts'
 import { beginAuthorization } from '../../net/oauth/authorization.ts'
 import type { Challenge } from '../../net/oauth/challenges.ts'
-import { documentClient, givenClient, registerClient } from '../../net/oauth/clients.ts'
-import { discoverIssuer } from '../../net/oauth/discover-issuer.ts'
-import { discoverResource, type ResourceInfo } from '../../net/oauth/discover-resource.ts'
+import { discoverIssuer, discoverResource, type ResourceInfo } from '../../net/oauth/discovery.ts'
 import { needsProof, newProofKey } from '../../net/oauth/dpop.ts'
-import { OAuthFailure } from '../../net/oauth/failure.ts'
-import type { IssuerInfo } from '../../net/oauth/issuer-info.ts'
-import type { OAuthClient } from '../../net/oauth/oauth-client.ts'
+import type { IssuerInfo } from '../../net/oauth/issuer-metadata.ts'
+import {
+  documentClient,
+  givenClient,
+  type OAuthClient,
+  registerClient,
+} from '../../net/oauth/oauth-clients.ts'
+
+import { OAuthFailure } from '../../net/oauth/oauth-failure.ts'
 import { OAuthHttp } from '../../net/oauth/oauth-http.ts'
 import { chooseScopes, scopesIn } from '../../net/oauth/scopes.ts'
 import { clientCredentials } from '../../net/oauth/tokens.ts'

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { Challenge } from '../../net/oauth/challenges.ts'
-import type { IssuerInfo } from '../../net/oauth/issuer-info.ts'
-import type { OAuthClient } from '../../net/oauth/oauth-client.ts'
+import type { IssuerInfo } from '../../net/oauth/issuer-metadata.ts'
+import type { OAuthClient } from '../../net/oauth/oauth-clients.ts'
 import type { TokenSet } from '../../net/oauth/tokens.ts'
 import type { OAuthConfig } from './oauth-input.schema.ts'
 

@@ -1,7 +1,7 @@
 import { AppError } from '../../kernel/errors.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import { OAuthFailure } from '../../net/oauth/failure.ts'
+import { OAuthFailure } from '../../net/oauth/oauth-failure.ts'
 import type { LoginStart } from './auth-view.schema.ts'
 import { hidePending, type LoginContext } from './login-context.ts'
 import { bindingOf, type LoginProblem, type LoginServer } from './login-record.ts'

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { AppError } from '../../kernel/errors.ts'
 import type { ProofKey } from '../../net/oauth/dpop.ts'
-import type { IssuerInfo } from '../../net/oauth/issuer-info.ts'
-import type { OAuthClient } from '../../net/oauth/oauth-client.ts'
+import type { IssuerInfo } from '../../net/oauth/issuer-metadata.ts'
+import type { OAuthClient } from '../../net/oauth/oauth-clients.ts'
 import type { LoginOutcome } from './login-outcome.ts'
 
 /** A login that waits for the browser. */

@@ -1,4 +1,4 @@
-import { OAuthFailure } from '../../net/oauth/failure.ts'
+import { OAuthFailure } from '../../net/oauth/oauth-failure.ts'
 import type { LoginProblem } from './login-record.ts'
 
 const FIRST_PAUSE_MS = 2000

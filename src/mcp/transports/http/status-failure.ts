@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type RemoteCode, RemoteFailure } from '../../../net/http-failure.ts'
-import { retryAfter } from '../../../net/retry-after.ts'
+import { type RemoteCode, RemoteFailure, retryAfter } from '../../../net/http-failure.ts'
+
 import { challengeIn } from './auth-challenge.ts'
 
 interface Rejection {

@@ -15,3 +15,15 @@ export interface IssuerInfo {
   readonly authorization_response_iss_parameter_supported: boolean
   readonly client_id_metadata_document_supported: boolean
 }
+
+/** A text in foreign JSON. Anything of another type counts as absent, as does an empty text. */
+export const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
+/** The texts of a list in foreign JSON. */
+export const textsOf = (value: unknown): string[] | undefined =>
+  Array.isArray(value)
+    ? value.slice(0, MAX_ENTRIES).filter((each) => typeof each === 'string' && each !== '')
+    : undefined
+
+const MAX_ENTRIES = 200

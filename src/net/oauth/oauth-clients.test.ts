@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { plainIssuer } from '../../../test/fixtures/oauth-quirks/issuer.ts'
-import { documentClient, givenClient, registerClient } from './clients.ts'
-import { discoverIssuer } from './discover-issuer.ts'
-import { OAuthFailure } from './failure.ts'
-import type { IssuerInfo } from './issuer-info.ts'
+import { discoverIssuer } from './discovery.ts'
+import type { IssuerInfo } from './issuer-metadata.ts'
+import { documentClient, givenClient, registerClient } from './oauth-clients.ts'
+import { OAuthFailure } from './oauth-failure.ts'
 import { OAuthHttp } from './oauth-http.ts'
 import { revokeToken } from './tokens.ts'
 

@@ -1,16 +1,38 @@
-import { dynamicClientRegistrationRequest, processDynamicClientRegistrationResponse } from 'oauth4webapi'
+import { createPrivateKey, type KeyObject, type webcrypto } from 'node:crypto'
+import {
+  type ClientAuth,
+  ClientSecretPost,
+  dynamicClientRegistrationRequest,
+  None,
+  PrivateKeyJwt,
+  processDynamicClientRegistrationResponse,
+} from 'oauth4webapi'
 import { isLoopbackHost } from '../proxy.ts'
 import { type Answer, fixRegistrationAnswer } from './compatibility-fixes.ts'
-import { OAuthFailure } from './failure.ts'
-import type { IssuerInfo } from './issuer-info.ts'
+import { type IssuerInfo, textOf } from './issuer-metadata.ts'
 import { requestsThrough } from './library-fetch.ts'
-import { textOf } from './metadata.ts'
-import type { AuthMethod, OAuthClient } from './oauth-client.ts'
+import { OAuthFailure, refusal } from './oauth-failure.ts'
 import { isPassing, type OAuthHttp, type OAuthResponse, statusFailure } from './oauth-http.ts'
-import { refusal } from './refusals.ts'
+
+type AuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
+
+/** Who we are at an issuer: configured by the user, described by a document at a URL, or registered there by ourselves. */
+export interface OAuthClient {
+  readonly kind: 'given' | 'document' | 'registered'
+  readonly client_id: string
+  readonly client_secret?: string
+  /** Wall clock in ms. Absent: the secret does not expire. */
+  readonly secret_expires_at?: number
+  readonly auth_method: AuthMethod
+  /** PEM. */
+  readonly private_key?: string
+  readonly signing_alg?: string
+  /** The scopes of a registration. Some issuers refuse others. */
+  readonly scopes?: readonly string[]
+}
 
 /** `oauth` of a server, as far as it describes the client. */
-export interface GivenClient {
+interface GivenClient {
   readonly client_id: string
   readonly client_secret?: string | undefined
   readonly private_key?: string | undefined
@@ -116,4 +138,62 @@ function clientNeeded({ issuer }: IssuerInfo, redirectUri: string): OAuthFailure
   const message = `${host} does not register clients by itself`
   const hint = `Register a client at ${host} with the redirect URI ${redirectUri}, and set oauth.client_id and oauth.issuer of the server`
   return new OAuthFailure('client_needed', message, hint)
+}
+
+/** How the client proves at the token endpoint who it is. */
+export async function authOf(client: OAuthClient): Promise<ClientAuth> {
+  const { auth_method, client_secret = '', private_key = '' } = client
+  if (auth_method === 'client_secret_basic') return basic(client_secret)
+  if (auth_method === 'client_secret_post') return ClientSecretPost(client_secret)
+  if (auth_method === 'private_key_jwt')
+    return PrivateKeyJwt(await signingKey(private_key, client.signing_alg))
+  return None()
+}
+
+/**
+ * The library writes `-` as `%2D`, which is correct, but some issuers compare the credentials without decoding them.
+ * Only what must be encoded is encoded here.
+ */
+function basic(secret: string): ClientAuth {
+  return (_, { client_id }, __, headers) => {
+    const credentials = [client_id, secret].map((each) => encodeURIComponent(each).replaceAll('%20', '+'))
+    headers.set('authorization', `Basic ${Buffer.from(credentials.join(':')).toString('base64')}`)
+  }
+}
+
+/** A PEM key, for the algorithm that is set or that is usual for its type. */
+async function signingKey(pem: string, alg?: string): Promise<webcrypto.CryptoKey> {
+  try {
+    const key = createPrivateKey(pem)
+    const pkcs8 = key.export({ type: 'pkcs8', format: 'der' })
+    return await crypto.subtle.importKey('pkcs8', pkcs8, parametersOf(alg ?? usualAlg(key)), false, ['sign'])
+  } catch {
+    // Without the cause, which may quote the key.
+    const message = `oauth.private_key is not a PEM key${alg === undefined ? '' : ` for ${alg}`}`
+    const hint =
+      'Set oauth.private_key to the private key in PEM, and oauth.signing_alg to its algorithm, such as ES256'
+    throw new OAuthFailure('client_refused', message, hint)
+  }
+}
+
+function usualAlg({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string {
+  if (asymmetricKeyType === 'rsa') return 'RS256'
+  if (asymmetricKeyType === 'ed25519') return 'Ed25519'
+  const curves: Readonly<Record<string, string>> = {
+    prime256v1: 'ES256',
+    secp384r1: 'ES384',
+    secp521r1: 'ES512',
+  }
+  return curves[asymmetricKeyDetails?.namedCurve ?? ''] ?? ''
+}
+
+type Parameters = webcrypto.Algorithm | webcrypto.RsaHashedImportParams | webcrypto.EcKeyImportParams
+
+function parametersOf(alg: string): Parameters {
+  const hash = `SHA-${alg.slice(2)}`
+  if (/^RS(?:256|384|512)$/.test(alg)) return { name: 'RSASSA-PKCS1-v1_5', hash }
+  if (/^PS(?:256|384|512)$/.test(alg)) return { name: 'RSA-PSS', hash }
+  if (alg === 'ES512') return { name: 'ECDSA', namedCurve: 'P-521' }
+  if (/^ES(?:256|384)$/.test(alg)) return { name: 'ECDSA', namedCurve: `P-${alg.slice(2)}` }
+  return { name: 'Ed25519' }
 }

@@ -1,8 +1,71 @@
-import { OAuthFailure } from './failure.ts'
-import type { IssuerInfo } from './issuer-info.ts'
-import { textOf, textsOf } from './metadata.ts'
+import type { Challenge } from './challenges.ts'
+import { type IssuerInfo, textOf, textsOf } from './issuer-metadata.ts'
+import { OAuthFailure } from './oauth-failure.ts'
 import type { OAuthHttp } from './oauth-http.ts'
 import { validScopes } from './scopes.ts'
+
+/** What a server publishes about its authorization (RFC 9728). */
+export interface ResourceInfo {
+  /** The resource identifier as the server writes it. Null: it publishes no metadata. */
+  readonly resource: string | null
+  /** At least one: the server's origin when no other is named. */
+  readonly issuers: readonly string[]
+  readonly scopes: readonly string[] | null
+  /** The server's origin is the issuer, possibly without metadata (MCP 2025-03-26). */
+  readonly isLegacy: boolean
+}
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource'
+
+/** Reads the metadata from the URL of the challenge, else from the well-known URL with the path, else from the root. */
+export async function discoverResource(
+  http: OAuthHttp,
+  serverUrl: URL,
+  challenge?: Challenge,
+): Promise<ResourceInfo> {
+  for (const url of await resourceMetadataUrls(http, serverUrl, challenge)) {
+    const metadata = await http.getMetadata(url)
+    const resource = textOf(metadata?.resource)
+    if (metadata === undefined || resource === undefined) continue
+    if (!coversServer(resource, serverUrl)) throw resourceMismatch(resource, serverUrl)
+    const issuers = textsOf(metadata.authorization_servers) ?? []
+    return {
+      resource,
+      issuers: issuers.length > 0 ? issuers : [serverUrl.origin],
+      scopes: validScopes(textsOf(metadata.scopes_supported)),
+      isLegacy: issuers.length === 0,
+    }
+  }
+  return { resource: null, issuers: [serverUrl.origin], scopes: null, isLegacy: true }
+}
+
+async function resourceMetadataUrls(http: OAuthHttp, serverUrl: URL, challenge?: Challenge): Promise<URL[]> {
+  const named = challenge?.params.resource_metadata
+  const path = serverUrl.pathname.replace(/\/$/, '')
+  const wellKnown = [...new Set([`${WELL_KNOWN}${path}`, WELL_KNOWN])].map(
+    (each) => new URL(each, serverUrl.origin),
+  )
+  if (named === undefined) return wellKnown
+  return [await http.checked(named, 'The resource_metadata of the WWW-Authenticate header'), ...wellKnown]
+}
+
+/** True when the resource has the server's origin and is a prefix of its path in whole segments. */
+function coversServer(resource: string, serverUrl: URL): boolean {
+  if (!URL.canParse(resource)) return false
+  const { origin, pathname, search, hash, username, password } = new URL(resource)
+  if (hash !== '' || username !== '' || password !== '') return false
+  const isPrefix = `${trimmed(serverUrl.pathname)}/`.startsWith(`${trimmed(pathname)}/`)
+  return origin === serverUrl.origin && isPrefix && (search === '' || search === serverUrl.search)
+}
+
+const trimmed = (path: string) => (path.endsWith('/') ? path.slice(0, -1) : path)
+
+function resourceMismatch(resource: string, serverUrl: URL): OAuthFailure {
+  const named = URL.canParse(resource) ? new URL(resource).host : 'something that is not a URL'
+  const message = `The metadata of ${serverUrl.host} is for another resource, at ${named || 'another scheme'}`
+  const hint = 'Check the URL of the server. A token for another resource is never requested'
+  return new OAuthFailure('resource_mismatch', message, hint)
+}
 
 interface Options {
   /** An issuer without metadata has the default endpoints of MCP 2025-03-26. */
@@ -17,20 +80,20 @@ type Metadata = Record<string, unknown>
 export async function discoverIssuer(http: OAuthHttp, issuer: string, options: Options): Promise<IssuerInfo> {
   const url = await http.checked(issuer, 'The issuer')
   let foreign: string | undefined
-  for (const each of metadataUrls(url)) {
+  for (const each of issuerMetadataUrls(url)) {
     const metadata = await http.getMetadata(each)
     const named = textOf(metadata?.issuer)
     if (metadata === undefined || named === undefined) continue
     if (isSameIssuer(named, issuer)) return issuerInfo(http, named, metadata, options)
     foreign ??= named
   }
-  if (foreign !== undefined) throw mismatch(url, foreign)
+  if (foreign !== undefined) throw issuerMismatch(url, foreign)
   if (options.isLegacy) return withDefaults(url)
   const hint = 'Check the URL of the server. The operator of the issuer must publish its metadata (RFC 8414)'
   throw new OAuthFailure('unavailable', `The issuer ${url.host} publishes no metadata`, hint)
 }
 
-function metadataUrls({ origin, pathname }: URL): URL[] {
+function issuerMetadataUrls({ origin, pathname }: URL): URL[] {
   const path = pathname.replace(/\/$/, '')
   const paths = [
     `/.well-known/oauth-authorization-server${path}`,
@@ -103,7 +166,7 @@ function withDefaults({ origin }: URL): IssuerInfo {
   }
 }
 
-function mismatch(asked: URL, named: string): OAuthFailure {
+function issuerMismatch(asked: URL, named: string): OAuthFailure {
   const other = URL.canParse(named) ? new URL(named).host : 'something that is not a URL'
   const who = other === asked.host ? `another issuer at ${other}` : `another issuer, ${other}`
   const hint =
