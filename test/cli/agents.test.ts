@@ -111,7 +111,7 @@ checkCommands(OWN, seeded, () => ({
   },
 }))
 
-test('agents are shown with their files, connected with a diff and a backup, and restored byte for byte (ux.md, promise 2)', async () => {
+test('agents are shown with their files, connected with a diff and a backup, and restored byte for byte (docs/checks.md, promise 2)', async () => {
   const service = await seeded()
   const env = cliEnv(service)
   const cli = (...argv: string[]) => runCli(env, argv)

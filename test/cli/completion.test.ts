@@ -80,7 +80,7 @@ for (const [shell, { start, load }] of Object.entries(SHELLS))
   )
 
 test.skipIf(process.platform === 'win32')(
-  'toolroom logs gi<Tab> in bash completes from the cache, also when the service is down (ux.md, check 30)',
+  'toolroom logs gi<Tab> in bash completes from the cache, also when the service is down (docs/checks.md, check 30)',
   async () => {
     const service = await openTestService()
     await register(service, 'echo', [], { name: 'github' })

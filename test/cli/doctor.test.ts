@@ -28,7 +28,7 @@ checkCommands(
 
 // Windows has no login shell, and no modes of files.
 test.skipIf(process.platform === 'win32')(
-  'doctor names the server that needs a missing program and the line of a broken file, and --fix repairs only what can be undone (ux.md, section 3)',
+  'doctor names the server that needs a missing program and the line of a broken file, and --fix repairs only what can be undone (docs/checks.md, every command)',
   async () => {
     onTestFinished(() => void vi.unstubAllEnvs())
     vi.stubEnv('TERM', 'xterm') // a service in a terminal does not look for programs in the login shell's PATH

@@ -5,7 +5,7 @@ import { runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
 import { hasTmux, openTerminal } from '../support/terminal.ts'
 
-test('init shows a plan without a service, imports and connects with --yes, and everything can be taken back (ux.md, section 2.1)', async () => {
+test('init shows a plan without a service, imports and connects with --yes, and everything can be taken back (docs/checks.md, the first run)', async () => {
   const home = ownFolder()
   const file = join(home, '.cursor', 'mcp.json')
   const before = '{"mcpServers":{"notes":{"command":"node","args":["-e","0"]}}}\n'
@@ -58,7 +58,7 @@ function homeWithAgents() {
 }
 
 test.runIf(hasTmux)(
-  'init in a terminal asks for servers, secrets and agents, shows the diff, and Ctrl-C before the last answer changes nothing (ux.md, section 2.1)',
+  'init in a terminal asks for servers, secrets and agents, shows the diff, and Ctrl-C before the last answer changes nothing (docs/checks.md, the first run)',
   async () => {
     const { home, TMPDIR, env, files, cursor, codex } = homeWithAgents()
     const { start, press, shows, screen } = openTerminal(env, 60)

@@ -4,7 +4,7 @@ import { COMMANDS } from '../../src/cli/table/table.ts'
 import { runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
 
-test('the help of every command fits 80×24 and has an example that is parsed (ux.md, section 3)', () => {
+test('the help of every command fits 80×24 and has an example that is parsed (docs/checks.md, every command)', () => {
   for (const command of COMMANDS) {
     const lines = commandHelp(command).split('\n')
     expect.soft(lines.length, `lines of ${command.name}`).toBeLessThanOrEqual(24)

@@ -85,7 +85,7 @@ test('ls, info, start and stop print tables, names and what went wrong, and exit
   expect((await service.inject('/api/servers/echo')).json().status).toBe('stopped')
 })
 
-test('add, edit, why, test and rm say what they did, and never repeat a secret (ux.md, section 3)', async () => {
+test('add, edit, why, test and rm say what they did, and never repeat a secret (docs/checks.md, every command)', async () => {
   const service = await seeded()
   const env = cliEnv(service)
   const cli = (...argv: string[]) => runCli(env, argv)

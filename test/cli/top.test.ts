@@ -25,7 +25,7 @@ const expectNarrow = (screen: string) =>
   expect(Math.max(...screen.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
 
 test.runIf(hasTmux)(
-  'top in a terminal of 80×24 filters with /, has no line over 80, and restores the terminal on q, Ctrl-C, SIGTERM and SIGHUP (ux.md, check 29)',
+  'top in a terminal of 80×24 filters with /, has no line over 80, and restores the terminal on q, Ctrl-C, SIGTERM and SIGHUP (docs/checks.md, check 29)',
   async () => {
     const terminal = openTerminal(cliEnv(await seeded()))
     const { press, shows, screen } = terminal

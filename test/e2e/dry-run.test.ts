@@ -67,7 +67,7 @@ test.each<[method: 'PUT' | 'POST' | 'DELETE', path: string, body: object]>([
   ['POST', 'agents/cursor/apply', { preset: 'work' }],
   ['POST', 'backups/restore', {}],
   ['POST', 'agents/cursor/undo', {}],
-  ['POST', 'import/read/agent-file', {}],
+  ['POST', 'agents/import', {}],
   ['POST', 'servers/import', { mcpServers: { fresh: { command: 'x' } } }],
   ['POST', 'servers/import', { mcpServers: { github: { command: 'new-command' } }, on_conflict: 'update' }],
 ])(

@@ -56,7 +56,7 @@ export interface Case {
 }
 
 /**
- * Rule 30 of ux.md for the commands of some groups: `--json` is one document on success and failure, a pipe gets no escape
+ * Check 30 of docs/checks.md for the commands of some groups: `--json` is one document on success and failure, a pipe gets no escape
  * codes, and without a service the exit code is 3 with the name of `toolroom up`.
  */
 export function checkCommands(
@@ -66,7 +66,7 @@ export function checkCommands(
 ): void {
   const commands = COMMANDS.filter(({ name, load }) => load && names.includes(name))
 
-  test(`${names.join(', ')}: success and failure are one JSON document each, and a pipe gets no escape codes (ux.md, check 30)`, async () => {
+  test(`${names.join(', ')}: success and failure are one JSON document each, and a pipe gets no escape codes (docs/checks.md, check 30)`, async () => {
     const service = await open()
     const env = cliEnv(service)
     const cases = casesIn(service)
@@ -90,7 +90,7 @@ export function checkCommands(
     }
   })
 
-  test(`${names.join(', ')}: without a service, the exit code is 3, and toolroom up is named (ux.md, section 3)`, async () => {
+  test(`${names.join(', ')}: without a service, the exit code is 3, and toolroom up is named (docs/checks.md, every command)`, async () => {
     const cases = casesIn(NO_HOUSE)
     const env = { HOME: ownFolder() }
     for (const command of commands) {

@@ -10,7 +10,7 @@ import { sharedByTests } from '../support/lifetime.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { type Dashboard, openDashboard } from './support/dashboard.ts'
 
-/** ux.md, section 5: the checks of the grid. */
+/** docs/checks.md: the checks of the grid. */
 
 const cell = (page: Page, name: string) => page.getByRole('checkbox', { name, exact: true })
 const checked = (page: Page, name: string) => cell(page, name).getAttribute('aria-checked')

@@ -6,7 +6,7 @@ import { TOKEN } from '../support/token.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { sharedDashboard, untilLive } from './support/dashboard.ts'
 
-/** ux.md, section 5: the checks of Home. */
+/** docs/checks.md: the checks of Home. */
 describe.runIf(executablePath)('Home', () => {
   const shared = sharedDashboard({ register: true })
 

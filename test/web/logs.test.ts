@@ -37,7 +37,7 @@ async function download(page: Page): Promise<Stored[]> {
     .map((line) => JSON.parse(line))
 }
 
-/** ux.md, section 5: the checks of Logs. */
+/** docs/checks.md: the checks of Logs. */
 describe.runIf(executablePath)('Logs', () => {
   const shared = sharedDashboard({ register: true })
 

@@ -22,7 +22,7 @@ const choose = async (page: Page, item: string) => {
 const job = (page: Page, name: string) =>
   page.getByRole('region', { name: 'Jobs' }).getByRole('article', { name })
 
-/** ux.md, section 5: the checks of Packages. */
+/** docs/checks.md: the checks of Packages. */
 describe.runIf(executablePath)('Packages', () => {
   test('check 24: a reload and a second tab show the same job in the same phase, one npm runs, and Cancel leaves no folder', async () => {
     const { dashboard, registry } = await open([toolPackage('mcp-tool', '1.0.0')], {

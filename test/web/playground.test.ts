@@ -55,7 +55,7 @@ const SCHEMAS: Readonly<Record<string, readonly [readonly ((page: Page) => Promi
   oddName: [[fill('a/b~c', 'ab')], '{"a/b~c":"ab"}'],
 }
 
-/** ux.md, section 5: the checks of the Playground. */
+/** docs/checks.md: the checks of the Playground. */
 describe.runIf(executablePath)('Playground', () => {
   const withServers = sharedByTests(async () => {
     const dashboard = await openDashboard({ register: true })

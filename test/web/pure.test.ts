@@ -15,7 +15,7 @@ import { texts, translate } from '../../web/src/i18n/texts.ts'
 import { isPlaced } from '../../web/src/pages/settings/sections.ts'
 import { linesOf } from '../../web/src/parts/content/diff-lines.ts'
 
-describe('figures are shown the same everywhere (ux.md 2.0)', () => {
+describe('figures are shown the same everywhere (docs/checks.md, every page)', () => {
   test.each([
     [duration(null), '–'],
     [duration(0.4), '0.4 ms'],

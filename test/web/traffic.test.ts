@@ -28,7 +28,7 @@ const places = (page: Page) =>
 const agentOf = async (dashboard: Dashboard, era: 'legacy' | 'modern') =>
   Agent.open(dashboard, await newKey(dashboard, 'cursor'), era)
 
-/** ux.md, section 5: the checks of Traffic. */
+/** docs/checks.md: the checks of Traffic. */
 describe.runIf(executablePath)('Traffic', () => {
   const shared = sharedDashboard({ register: true })
 

@@ -9,7 +9,7 @@ import { openService } from '../support/service-process.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { type Dashboard, openDashboard } from './support/dashboard.ts'
 
-/** ux.md, section 5: the checks of the first run. */
+/** docs/checks.md: the checks of the first run. */
 
 const hashes = ({ files }: Dashboard) =>
   Object.fromEntries(

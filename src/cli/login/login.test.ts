@@ -33,7 +33,7 @@ async function openWithServer(name = 'Linear') {
 
 const at = ({ home, data }: TestService) => ({ HOME: home, TOOLROOM_HOME: data, AUTH_TOKEN: TOKEN })
 
-test('toolroom login prints the address, waits for the browser and says how many tools there are; logout forgets the login (ux.md section 3)', async () => {
+test('toolroom login prints the address, waits for the browser and says how many tools there are; logout forgets the login (docs/checks.md, every command)', async () => {
   const { service, issuer, seen } = await openWithServer()
   const login = run(at(service), 'login', 'lin')
   const address = await login.addressIn('stdout')

@@ -27,7 +27,7 @@ async function openService() {
   return { service, env, codeOf }
 }
 
-test('toolroom open signs a browser in with a code that works once (ux.md, Signing in without signing in)', async () => {
+test('toolroom open signs a browser in with a code that works once (docs/checks.md, signing in)', async () => {
   const { service, env, codeOf } = await openService()
   const redeem = async (code: string) =>
     (await service.inject({ method: 'POST', url: '/api/login', payload: { code } })).json()
