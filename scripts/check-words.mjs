@@ -41,6 +41,16 @@ const RULES = [
     only: (path) => PROSE.test(path) && !TEST.test(path),
     words: [new RegExp(`\\b(${'who' + 'ever'}|${'some' + 'body'}|${'no' + 'body'})\\b`, 'i')],
   },
+  {
+    why: 'a private word; use the one in VOCABULARY.md',
+    only: (path) => /^(?:src|test|web|docs)\//.test(path),
+    words: [
+      new RegExp(
+        `\\b(${'wal' + 'ls'}|${'fur' + 'nished'}|${'ret' + 'old'}|${'kno' + 'cks'}|${'men' + 'ds'})\\b`,
+        'i',
+      ),
+    ],
+  },
 ]
 
 let found = 0

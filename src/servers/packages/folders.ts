@@ -129,7 +129,7 @@ export class PackageFolders {
 
   /**
    * Deletes what an interrupted install left and what the store does not record, if it has our marker. Call it before servers
-   * start: it also mends the link to the current version.
+   * start: it also repairs the link to the current version.
    */
   cleanUp(known: readonly PackageRecord[]): void {
     for (const id of namesIn(this.#root)) {

@@ -65,7 +65,7 @@ interface Deps extends RegistryDeps<Server> {
 
 /** The last lines of a process may be read a moment after its end. */
 const FORGET_AFTER_MS = 5000
-/** What an install of the package mends. */
+/** What an install of the package repairs. */
 const MISSING: readonly string[] = ['package_not_found', 'native_part_missing']
 const NOT_STARTING: readonly ServerState['status'][] = ['stopped', 'stopping']
 
@@ -122,7 +122,7 @@ export function createServers(deps: Deps) {
       if (wasMissing && sleeps(server) && secretNamesIn(server).includes(name)) void engine.sleep(server.id)
     }
   }
-  facts.on('secret_changed', ({ name }) => void secretChanged(name).catch(() => {})) // a start mends them, too
+  facts.on('secret_changed', ({ name }) => void secretChanged(name).catch(() => {})) // a start repairs them, too
 
   const isActive = (id: string): boolean =>
     ['running', 'starting', 'backoff'].includes(engine.life(id).state.status)

@@ -3,7 +3,7 @@ import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { queryClient } from '../data/query-client.ts'
 import { cssVariablesResolver, theme } from '../theme/theme.ts'
-import { Frame } from './Frame.tsx'
+import { Layout } from './Layout.tsx'
 
 /** A nonce for each response: Mantine creates style elements, which the policy allows only with it. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.nonce ?? ''
@@ -20,7 +20,7 @@ export function App() {
         getStyleNonce={() => nonce}
       >
         <Notifications position="bottom-right" limit={3} containerWidth={384} />
-        <Frame />
+        <Layout />
       </MantineProvider>
     </QueryClientProvider>
   )

@@ -7,7 +7,7 @@ interface State {
   readonly error: Error | undefined
 }
 
-/** A page that fails does not take the frame with it. */
+/** A page that fails does not take the layout with it. */
 export class PageBoundary extends Component<{ readonly children: ReactNode }, State> {
   override readonly state: State = { error: undefined }
 

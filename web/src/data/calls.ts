@@ -3,7 +3,7 @@ import { useEffect } from 'react'
 import type { paths } from '../../generated/api.d.ts'
 import { api } from './api.ts'
 import { callsCompleted, callsStarted } from './live/feeds.ts'
-import type { CompletedCall, StartedCall } from './live/frames.ts'
+import type { CompletedCall, StartedCall } from './live/live-messages.ts'
 
 export type { CompletedCall }
 export type CallFilter = Omit<

@@ -2,9 +2,9 @@ import { keepPreviousData, useInfiniteQuery, useMutation, useQuery } from '@tans
 import { useEffect } from 'react'
 import type { paths } from '../../generated/api.d.ts'
 import { api, type LogLine, saveFile } from './api.ts'
-import { droppedFrames, logLines } from './live/feeds.ts'
-import type { LogFilter } from './live/frames.ts'
+import { droppedMessages, logLines } from './live/feeds.ts'
 import { followLog } from './live/live.ts'
+import type { LogFilter } from './live/live-messages.ts'
 import { queryClient } from './query-client.ts'
 
 export type { LogFilter }
@@ -87,7 +87,7 @@ export function useLogFeed(
   useEffect(() => logLines.on(onLine), [onLine])
 }
 
-/** How many frames the service left out because this tab was too slow. While a log is followed, nearly all are lines. */
+/** How many messages the service left out because this tab was too slow. While a log is followed, nearly all are lines. */
 export function useLogGaps(onGap: (lines: number) => void): void {
-  useEffect(() => droppedFrames.on(onGap), [onGap])
+  useEffect(() => droppedMessages.on(onGap), [onGap])
 }

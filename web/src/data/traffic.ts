@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'react'
 import type { Call } from './api.ts'
 import { type CallFilter, useCalls } from './calls.ts'
-import { callsCompleted, callsStarted, droppedFrames } from './live/feeds.ts'
+import { callsCompleted, callsStarted, droppedMessages } from './live/feeds.ts'
 import { useLive } from './live/live.ts'
 
 /** A call of the list, or one that runs now. */
@@ -9,7 +9,7 @@ export type TrafficCall = Omit<Call, 'status'> & { readonly status: Call['status
 
 /** Calls that came with the live stream and are kept beside those that were read. */
 const MOST_LIVE = 2000
-/** Frames of this time are shown together, so that a busy service does not draw the page for each. */
+/** Messages of this time are shown together, so that a busy service does not draw the page for each. */
 const BATCH_MS = 100
 const NONE: ReadonlyMap<number, TrafficCall> = new Map()
 
@@ -62,7 +62,7 @@ function useLiveCalls(): ReadonlyMap<number, TrafficCall> {
           started_at: new Date(Date.parse(ts) - call.duration_ms).toISOString(),
         }),
       ),
-      droppedFrames.on(forget),
+      droppedMessages.on(forget),
     ]
     return () => {
       clearTimeout(timer)

@@ -82,7 +82,7 @@ function onKey(event: KeyboardEvent): void {
   action.run(event)
 }
 
-/** The newest group wins: that of the page, before those of the frame. */
+/** The newest group wins: that of the page, before those of the layout. */
 function find(key: string): KeyAction | undefined {
   return groups.toReversed().find(({ current }) => Object.hasOwn(current.keys, key))?.current.keys[key]
 }

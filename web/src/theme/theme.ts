@@ -26,7 +26,7 @@ import floating from './floating.module.css'
 
 const t = texts('controls', { close: 'Close' })
 
-/** Mantine with our tokens (`tokens.css`). The frame is monochrome; colour only ever means a state. */
+/** Mantine with our tokens (`tokens.css`). The layout is monochrome; colour only ever means a state. */
 
 const STATES = ['ink', 'ok', 'warn', 'err', 'info', 'idle'] as const
 

@@ -1,5 +1,5 @@
 import { currentSession } from '../session.ts'
-import type { Frame, LogFilter } from './frames.ts'
+import type { LiveMessage, LogFilter } from './live-messages.ts'
 
 /** The one WebSocket of the tab. It connects again by itself; nothing else in the dashboard opens one. */
 
@@ -11,7 +11,7 @@ export type LiveState =
   | { readonly state: 'gone'; readonly retryAt: number; readonly since: number }
 
 interface Options {
-  readonly onFrame: (frame: Frame) => void
+  readonly onMessage: (message: LiveMessage) => void
   /** The newest event when the page was made. What was read since may miss the next ones, so they are asked for. */
   readonly lastEvent: number
   /** Events may have been missed: whatever was read earlier may be outdated. */
@@ -20,7 +20,7 @@ interface Options {
 }
 
 const RETRY_AFTER_S = [1, 2, 3, 5]
-/** The service sends a frame every second. A connection that is silent for longer is dead, for example after sleep. */
+/** The service sends a message every second. A connection that is silent for longer is dead, for example after sleep. */
 const SILENT_MS = 10_000
 
 export class LiveConnection {
@@ -60,9 +60,9 @@ export class LiveConnection {
     this.#heardAt = performance.now()
     socket.onmessage = ({ data }: MessageEvent<string>) => {
       this.#heardAt = performance.now()
-      const frame = JSON.parse(data) as Frame
-      if (frame.type === 'snapshot') this.#connected(socket)
-      this.#options.onFrame(frame)
+      const message = JSON.parse(data) as LiveMessage
+      if (message.type === 'snapshot') this.#connected(socket)
+      this.#options.onMessage(message)
     }
     socket.onclose = () => {
       if (socket === this.#socket) this.#lost()

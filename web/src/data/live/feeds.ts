@@ -1,5 +1,5 @@
 import type { LogLine } from '../api.ts'
-import type { CompletedCall, PackageProgress, StartedCall } from './frames.ts'
+import type { CompletedCall, PackageProgress, StartedCall } from './live-messages.ts'
 
 /** Events that pages show one by one, in the moment they happen. Everything else is in the query cache. */
 
@@ -22,5 +22,5 @@ export const callsStarted = new Feed<StartedCall & { readonly ts: string }>()
 export const callsCompleted = new Feed<CompletedCall & { readonly ts: string }>()
 export const logLines = new Feed<Omit<LogLine, 'id'> & { readonly id: number | null }>()
 export const packageProgress = new Feed<PackageProgress>()
-/** The number of frames that the service dropped because this tab was too slow. */
-export const droppedFrames = new Feed<number>()
+/** The number of messages that the service dropped because this tab was too slow. */
+export const droppedMessages = new Feed<number>()

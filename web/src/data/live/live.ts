@@ -2,8 +2,8 @@ import { useSyncExternalStore } from 'react'
 import { queryClient } from '../query-client.ts'
 import { onSession } from '../session.ts'
 import { LiveConnection, type LiveState } from './connection.ts'
-import { callsCompleted, callsStarted, droppedFrames, logLines, packageProgress } from './feeds.ts'
-import type { Frame } from './frames.ts'
+import { callsCompleted, callsStarted, droppedMessages, logLines, packageProgress } from './feeds.ts'
+import type { LiveMessage } from './live-messages.ts'
 import { patchResources, patchStatus } from './patch-servers.ts'
 import { Refresher } from './refresh.ts'
 
@@ -15,7 +15,7 @@ export interface LiveStatus {
   readonly version: string | undefined
   /** The home folder of the computer that the service runs on. */
   readonly home: string | undefined
-  /** When the last frame came. What the page shows is that old while the service is gone. */
+  /** When the last message came. What the page shows is that old while the service is gone. */
   readonly dataAt: number | undefined
 }
 
@@ -36,7 +36,7 @@ const lastEvent = Number(document.querySelector<HTMLMetaElement>('meta[name="las
 export function startLive(): void {
   connection = new LiveConnection({
     lastEvent,
-    onFrame: apply,
+    onMessage: apply,
     onGap: () => refresher.refreshAll(),
     onState: (state) => change({ connection: state, dataAt }),
   })
@@ -59,33 +59,33 @@ function change(next: Partial<LiveStatus>): void {
   for (const listener of listeners) listener()
 }
 
-function apply(frame: Frame): void {
+function apply(message: LiveMessage): void {
   dataAt = Date.now()
-  refresher.afterFrame(frame.type)
-  switch (frame.type) {
+  refresher.afterMessage(message.type)
+  switch (message.type) {
     case 'hello':
-      change({ version: frame.data.version, home: frame.data.home })
+      change({ version: message.data.version, home: message.data.home })
       break
     case 'server_status':
-      patchStatus(frame.data)
+      patchStatus(message.data)
       break
     case 'server_resources':
-      patchResources(frame.data)
+      patchResources(message.data)
       break
     case 'call_started':
-      callsStarted.publish({ ...frame.data, ts: frame.ts })
+      callsStarted.publish({ ...message.data, ts: message.ts })
       break
     case 'call_completed':
-      callsCompleted.publish({ ...frame.data, ts: frame.ts })
+      callsCompleted.publish({ ...message.data, ts: message.ts })
       break
     case 'logs':
-      for (const line of frame.data) logLines.publish(line)
+      for (const line of message.data) logLines.publish(line)
       break
     case 'package_progress':
-      packageProgress.publish(frame.data)
+      packageProgress.publish(message.data)
       break
     case 'dropped':
-      droppedFrames.publish(frame.data.frames)
+      droppedMessages.publish(message.data.frames)
       break
     default: // only refreshes
   }

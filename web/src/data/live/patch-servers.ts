@@ -1,6 +1,6 @@
 import type { StdioServer } from '../api.ts'
 import { queryClient } from '../query-client.ts'
-import type { ResourcesChange, StatusChange } from './frames.ts'
+import type { ResourcesChange, StatusChange } from './live-messages.ts'
 
 /** Applies small changes to the list of servers at once; the complete answer follows with the next refresh. */
 

@@ -1,10 +1,10 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { mayBeRead } from '../at-once.ts'
 import type { Root } from '../keys.ts'
-import type { Frame } from './frames.ts'
+import type { LiveMessage } from './live-messages.ts'
 
-/** What a frame makes outdated. */
-const AFFECTS: Partial<Record<Frame['type'], readonly Root[]>> = {
+/** What a message makes outdated. */
+const AFFECTS: Partial<Record<LiveMessage['type'], readonly Root[]>> = {
   server_status: ['servers', 'events', 'health'],
   server_added: ['servers', 'agents', 'events'],
   server_updated: ['servers', 'tools', 'agents', 'events'],
@@ -32,7 +32,7 @@ export class Refresher {
     this.#queries = queries
   }
 
-  afterFrame(type: Frame['type']): void {
+  afterMessage(type: LiveMessage['type']): void {
     for (const root of AFFECTS[type] ?? []) this.refresh(root)
   }
 

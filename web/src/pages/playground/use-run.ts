@@ -26,7 +26,7 @@ export interface Run {
 }
 
 const MOST_MESSAGES = 200
-/** The frame with the figures of a call may come before or after its result. */
+/** The message with the figures of a call may come before or after its result. */
 const REMEMBERED = 50
 
 /** One call at a time. A call that is replaced, or whose page is left, is cancelled. */

@@ -19,7 +19,7 @@ export function Done({ welcome: { found = [], state, set } }: { readonly welcome
   const written = found.filter(({ agent }) => state.wrote.includes(agent.agent_type))
   const isWritten = written.length > 0 && !state.undone
   const isWaiting = isWritten && written.some(({ agent }) => agent.last_seen_at == null)
-  // No frame of the live stream says that an agent has connected.
+  // No message of the live stream says that an agent has connected.
   useEffect(() => {
     if (!isWaiting) return
     const timer = setInterval(() => void refreshAgents(), LOOK_EVERY_MS)

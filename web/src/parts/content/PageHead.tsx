@@ -23,7 +23,7 @@ export function PageHead({ title, count, tab, children }: Props) {
   )
 }
 
-/** The frame puts the number of notices in front of it. */
+/** The layout puts the number of notices in front of it. */
 export function usePageTitle(title: string): void {
   useEffect(() => {
     document.documentElement.dataset.page = title

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** The dialog in which a token is pasted. It belongs to the frame and is opened from many places. */
+/** The dialog in which a token is pasted. It belongs to the layout and is opened from many places. */
 
 let isOpen = false
 const listeners = new Set<() => void>()

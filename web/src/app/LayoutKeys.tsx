@@ -10,7 +10,7 @@ interface Props {
 }
 
 /** The keys that work on every page. */
-export function FrameKeys({ onPalette, onHelp }: Props) {
+export function LayoutKeys({ onPalette, onHelp }: Props) {
   const [, navigate] = useLocation()
   const toggle = useThemeToggle()
   useKeys(

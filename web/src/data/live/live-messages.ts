@@ -1,7 +1,7 @@
 import type { Call, LogLine, Notice } from '../api.ts'
 
-/** The frames of the live stream that the dashboard uses; docs/websocket.md describes all of them. */
-export type Frame =
+/** The messages of the live stream that the dashboard uses; docs/websocket.md describes all of them. */
+export type LiveMessage =
   | { readonly type: 'hello'; readonly data: { readonly version: string; readonly home: string } }
   | { readonly type: 'snapshot' | 'metrics'; readonly data: object }
   | { readonly type: 'call_started'; readonly ts: string; readonly data: StartedCall }

@@ -11,8 +11,8 @@ import { TopBar } from './bars/TopBar.tsx'
 import { KeysDialog } from './dialogs/KeysDialog.tsx'
 import { LazyPalette } from './dialogs/LazyPalette.tsx'
 import { TokenDialog } from './dialogs/TokenDialog.tsx'
-import css from './Frame.module.css'
-import { FrameKeys } from './FrameKeys.tsx'
+import css from './Layout.module.css'
+import { LayoutKeys } from './LayoutKeys.tsx'
 import { t } from './messages.ts'
 import { PageBoundary } from './PageBoundary.tsx'
 import { Routes } from './Routes.tsx'
@@ -22,7 +22,7 @@ import { useTabTitle } from './tab-title.ts'
 const ALONE = ['/welcome']
 
 /** What surrounds every page: rail, top bar, banners, dialogs, keys. */
-export function Frame() {
+export function Layout() {
   const [path] = useLocation()
   const [open, setOpen] = useState<'palette' | 'keys'>()
   const { connection } = useLive()
@@ -36,7 +36,7 @@ export function Frame() {
   )
   const dialogs = (
     <>
-      <FrameKeys onPalette={() => setOpen('palette')} onHelp={() => setOpen('keys')} />
+      <LayoutKeys onPalette={() => setOpen('palette')} onHelp={() => setOpen('keys')} />
       <LazyPalette isOpen={open === 'palette'} onClose={() => setOpen(undefined)} />
       <KeysDialog isOpen={open === 'keys'} onClose={() => setOpen(undefined)} />
       <TokenDialog />
