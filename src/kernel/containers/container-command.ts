@@ -1,6 +1,7 @@
-import { IMAGE_NAME } from './image-name.ts'
 import { FLAGS, type Flag } from './run-flags.ts'
-import { readMount, readVolume, type VolumeMount } from './run-mounts.ts'
+
+/** The pattern of an image's name. It may have a registry, a tag and a digest. */
+export const IMAGE_NAME = '^[A-Za-z0-9_][A-Za-z0-9_./:@\\-]{0,511}$'
 
 /** What `docker run` or `podman run` would run in a container. */
 export interface ContainerCommand {
@@ -18,8 +19,16 @@ export interface ContainerCommand {
   readonly user: string | null
 }
 
+/** A file or folder of this computer, or a volume of the engine. */
+interface VolumeMount {
+  /** A path that begins with `/`, `~/` or a reference, or the name of a volume. */
+  readonly source: string
+  readonly target: string
+  readonly access: 'write' | 'read'
+}
+
 /** `cannot` names each part of the command that a container of Toolroom does not have. */
-export type ContainerReading =
+type ContainerReading =
   | { readonly ok: true; readonly container: ContainerCommand }
   | { readonly ok: false; readonly cannot: readonly string[] }
 
@@ -59,7 +68,7 @@ class Reading {
       const word = words[at] ?? ''
       if (word === '--') return words.slice(at + 1)
       if (!word.startsWith('-') || word === '-') return words.slice(at)
-      const [flags, value] = split(word)
+      const [flags, value] = flagsIn(word)
       for (const name of flags) {
         const flag = FLAGS[name]
         if (!flag) {
@@ -137,7 +146,7 @@ const READERS: Partial<Record<Flag['means'], (text: string) => Partial<Container
 }
 
 /** `-it` is two flags, and `-eNAME` is one with its value. */
-function split(word: string): [flags: string[], value: string | undefined] {
+function flagsIn(word: string): [flags: string[], value: string | undefined] {
   const at = word.indexOf('=')
   if (word.startsWith('--')) return at < 0 ? [[word], undefined] : [[word.slice(0, at)], word.slice(at + 1)]
   const flags: string[] = []
@@ -156,4 +165,68 @@ function bytesOf(text: string): number | undefined {
   const [, amount, unit = 'b'] = /^(\d{1,15})(?:([bkmg])b?)?$/i.exec(text) ?? []
   const bytes = Number(amount) * 1024 ** 'bkmg'.indexOf(unit.toLowerCase())
   return bytes > 0 ? bytes : undefined
+}
+
+/** The value of `-v`. */
+function readVolume(text: string): VolumeMount | undefined {
+  const parts = splitOutsideReferences(text)
+  const [source = '', target = '', options = ''] = parts
+  const unknown = options
+    .split(',')
+    .filter((option) => !/^(?:|rw|ro|cached|delegated|consistent)$/.test(option))
+  if (parts.length < 2 || parts.length > 3 || unknown.length > 0) return undefined
+  return mountOf(source, target, options.split(',').includes('ro'))
+}
+
+/** The value of `--mount`. `tmp`: the /tmp in memory that every container has. */
+function readMount(text: string): VolumeMount | 'tmp' | undefined {
+  const fields = new Map<string, string>()
+  for (const part of text.split(',')) {
+    const [name = '', value = 'true'] = keyAndValue(part)
+    const known = NAMES[name]
+    if (known === undefined || value.includes('"')) return undefined
+    fields.set(known, value)
+  }
+  const type = fields.get('type') ?? 'volume'
+  const [source = '', target = ''] = [fields.get('source'), fields.get('target')]
+  if (type === 'tmpfs') return target === '/tmp' ? 'tmp' : undefined
+  const mount = mountOf(source, target, /^(?:1|true)$/i.test(fields.get('readonly') ?? ''))
+  return mount && isPath(source) === (type === 'bind') && /^(?:bind|volume)$/.test(type) ? mount : undefined
+}
+
+const NAMES: Readonly<Partial<Record<string, string>>> = Object.assign(Object.create(null), {
+  type: 'type',
+  source: 'source',
+  src: 'source',
+  target: 'target',
+  dst: 'target',
+  destination: 'target',
+  readonly: 'readonly',
+  ro: 'readonly',
+})
+
+function mountOf(source: string, target: string, isReadOnly: boolean): VolumeMount | undefined {
+  if (!target.startsWith('/') || !(isPath(source) || VOLUME.test(source))) return undefined
+  return { source, target, access: isReadOnly ? 'read' : 'write' }
+}
+
+const isPath = (source: string): boolean => /^(?:\/|~\/|\$\{)/.test(source)
+const VOLUME = /^[a-zA-Z0-9][\w.-]{0,254}$/
+
+/** `${env:HOME}/data:/data` has two parts. */
+function splitOutsideReferences(text: string): string[] {
+  const parts: string[] = ['']
+  let isInside = false
+  for (const character of text) {
+    if (character === '{') isInside = true
+    if (character === '}') isInside = false
+    if (character === ':' && !isInside) parts.push('')
+    else parts[parts.length - 1] += character
+  }
+  return parts
+}
+
+function keyAndValue(part: string): [string, string | undefined] {
+  const at = part.indexOf('=')
+  return at < 0 ? [part, undefined] : [part.slice(0, at), part.slice(at + 1)]
 }

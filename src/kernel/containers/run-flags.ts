@@ -21,76 +21,48 @@ export interface Flag {
     | 'unsupported'
 }
 
-type Means = Flag['means']
+/** The flags of Docker 28 and Podman 5. */
+const SWITCHES: readonly (readonly [Flag['means'], string])[] = [
+  ['interactive', '-i --interactive'],
+  ['ignored', '--rm --init --read-only -q --quiet --sig-proxy --disable-content-trust'],
+  ['unsupported', '-t --tty -d --detach --privileged -P --publish-all --no-healthcheck --oom-kill-disable'],
+  ['unsupported', '--use-api-socket --env-host --http-proxy --replace --no-hosts'],
+]
+const WITH_VALUE: typeof SWITCHES = [
+  ['env', '-e --env'],
+  ['volume', '-v --volume'],
+  ['mount', '--mount'],
+  ['network', '--network --net'],
+  ['memory', '-m --memory'],
+  ['pids', '--pids-limit'],
+  ['cwd', '-w --workdir'],
+  ['user', '-u --user'],
+  ['entrypoint', '--entrypoint'],
+  ['tmpfs', '--tmpfs'],
+  ['no_rights', '--security-opt'],
+  ['no_log', '--log-driver'],
+  ['pull', '--pull'],
+  ['ignored', '--name -h --hostname -l --label --label-file --cap-drop -a --attach --stop-timeout'],
+  ['unsupported', '--env-file -p --publish --expose --cap-add --device --gpus --add-host --dns --dns-option'],
+  ['unsupported', '--dns-search --ip --ip6 --mac-address --network-alias --link --ipc --pid --uts --userns'],
+  [
+    'unsupported',
+    '--cgroupns --cgroup-parent --group-add --isolation --platform --runtime --restart --ulimit',
+  ],
+  ['unsupported', '--sysctl --shm-size --storage-opt --volumes-from --volume-driver --log-opt --cidfile'],
+  ['unsupported', '--detach-keys --annotation --cpus --cpu-shares -c --cpu-period --cpu-quota --cpuset-cpus'],
+  ['unsupported', '--cpuset-mems --memory-swap --memory-reservation --memory-swappiness --oom-score-adj'],
+  ['unsupported', '--health-cmd --health-interval --health-retries --health-timeout --stop-signal'],
+]
 
-const table = (value: boolean, means: Means, names: string): [string, Flag][] =>
-  names.split(' ').map((name) => [name, { value, means }])
-
-/** With the flags of Docker 28 and Podman 5 that take no value: for all others the next word is the value. */
+/** By name. After a flag with `value`, the next word is its value. */
 export const FLAGS: Readonly<Partial<Record<string, Flag>>> = Object.assign(
   Object.create(null), // `--constructor` is no flag
-  Object.fromEntries([
-    ...table(false, 'interactive', '-i --interactive'),
-    ...table(false, 'ignored', '--rm --init --read-only -q --quiet --sig-proxy --disable-content-trust'),
-    ...table(false, 'unsupported', '-t --tty -d --detach --privileged -P --publish-all --no-healthcheck'),
-    ...table(
-      false,
-      'unsupported',
-      '--oom-kill-disable --use-api-socket --env-host --http-proxy --replace --no-hosts',
-    ),
-    ...table(true, 'env', '-e --env'),
-    ...table(true, 'volume', '-v --volume'),
-    ...table(true, 'mount', '--mount'),
-    ...table(true, 'network', '--network --net'),
-    ...table(true, 'memory', '-m --memory'),
-    ...table(true, 'pids', '--pids-limit'),
-    ...table(true, 'cwd', '-w --workdir'),
-    ...table(true, 'user', '-u --user'),
-    ...table(true, 'entrypoint', '--entrypoint'),
-    ...table(true, 'tmpfs', '--tmpfs'),
-    ...table(true, 'no_rights', '--security-opt'),
-    ...table(true, 'no_log', '--log-driver'),
-    ...table(true, 'pull', '--pull'),
-    ...table(
-      true,
-      'ignored',
-      '--name -h --hostname -l --label --label-file --cap-drop -a --attach --stop-timeout',
-    ),
-    ...table(
-      true,
-      'unsupported',
-      '--env-file -p --publish --expose --cap-add --device --gpus --add-host --dns',
-    ),
-    ...table(
-      true,
-      'unsupported',
-      '--dns-option --dns-search --ip --ip6 --mac-address --network-alias --link',
-    ),
-    ...table(
-      true,
-      'unsupported',
-      '--ipc --pid --uts --userns --cgroupns --cgroup-parent --group-add --isolation',
-    ),
-    ...table(
-      true,
-      'unsupported',
-      '--platform --runtime --restart --ulimit --sysctl --shm-size --storage-opt',
-    ),
-    ...table(
-      true,
-      'unsupported',
-      '--volumes-from --volume-driver --log-opt --cidfile --detach-keys --annotation',
-    ),
-    ...table(
-      true,
-      'unsupported',
-      '--cpus --cpu-shares -c --cpu-period --cpu-quota --cpuset-cpus --cpuset-mems',
-    ),
-    ...table(true, 'unsupported', '--memory-swap --memory-reservation --memory-swappiness --oom-score-adj'),
-    ...table(
-      true,
-      'unsupported',
-      '--health-cmd --health-interval --health-retries --health-timeout --stop-signal',
-    ),
-  ]),
+  Object.fromEntries([...flagsOf(SWITCHES, false), ...flagsOf(WITH_VALUE, true)]),
 )
+
+function flagsOf(table: typeof SWITCHES, value: boolean): [string, Flag][] {
+  return table.flatMap(([means, names]) =>
+    names.split(' ').map((name): [string, Flag] => [name, { value, means }]),
+  )
+}

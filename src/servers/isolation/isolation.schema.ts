@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { IMAGE_NAME } from '../../kernel/containers/image-name.ts'
+import { IMAGE_NAME } from '../../kernel/containers/container-command.ts'
 import { component, orNull } from '../../kernel/wire.ts'
 
 const ability = (by: readonly [string, string], version: string) =>

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { readContainerCommand } from '../../kernel/containers/container-command.ts'
-import { IMAGE_NAME } from '../../kernel/containers/image-name.ts'
+import { IMAGE_NAME, readContainerCommand } from '../../kernel/containers/container-command.ts'
+
 import { invalidField } from '../../kernel/errors.ts'
 import type { Isolation, IsolationOptions } from '../../kernel/server-state.ts'
 import { orNull } from '../../kernel/wire.ts'

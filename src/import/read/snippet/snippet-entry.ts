@@ -1,10 +1,15 @@
 import { forwardedVariables } from '../../options/forwarded-variables.ts'
-import { type Definition, HTTP_URL, type HttpDefinition, type StdioDefinition } from './snippet-definition.ts'
-import { listed, refusal } from './snippet-error.ts'
+import {
+  type Definition,
+  HTTP_URL,
+  type HttpDefinition,
+  notesAbout,
+  type StdioDefinition,
+} from './snippet-definition.ts'
+import { listed, refusal, shown } from './snippet-error.ts'
 import { type Fields, field, isFields, urlIn } from './snippet-find.ts'
-import { notesAbout } from './snippet-notes.ts'
+
 import { argumentWords, commandWords } from './snippet-shell.ts'
-import { textList, textMap } from './snippet-values.ts'
 
 /** Values of `type` and `transport`, in lower case without hyphens and underscores. */
 const KINDS: Readonly<Record<string, 'stdio' | HttpDefinition['transport'] | 'websocket'>> = {
@@ -177,4 +182,48 @@ function argsOf(args: unknown, notes: string[]): string[] {
 
 function firstOf(fields: Fields, keys: readonly string[]): unknown {
   return keys.map((key) => field(fields, key)).find((value) => value !== undefined && value !== null)
+}
+
+const MAX_EXACT = 10n ** 40n
+
+/** env or headers as a map of strings. Numbers and booleans are converted, with a note. */
+function textMap(value: unknown, what: 'env' | 'header', notes: string[]): Record<string, string> {
+  if (value === undefined || value === null) return {}
+  const map = what === 'env' ? 'env' : 'headers'
+  if (!isFields(value)) throw refusal(`Its ${map} must be an object; write {"NAME": "value"}`)
+  const converted: string[] = []
+  const pairs = Object.entries(value).map(([key, item]) => {
+    if (key === '__proto__' || key === '') throw refusal(`Its ${map} contains an invalid name; rename it`)
+    if (typeof item !== 'string') converted.push(key)
+    return [key, textOf(item, `${what} ${shown(key)}`)] as const
+  })
+  if (converted.length > 0)
+    notes.push(`Values without quotes were converted to strings: ${what} ${listed(converted)}`)
+  return Object.fromEntries(pairs)
+}
+
+function textList(value: readonly unknown[], what: string, notes: string[]): string[] {
+  const converted: string[] = []
+  const texts = value.map((item, index) => {
+    const label = `${what} ${index + 1}`
+    if (typeof item !== 'string') converted.push(label)
+    return textOf(item, label)
+  })
+  if (converted.length > 0)
+    notes.push(`Values without quotes were converted to strings: ${listed(converted)}`)
+  return texts
+}
+
+function textOf(value: unknown, label: string): string {
+  if (typeof value === 'string') return value
+  if (typeof value === 'boolean') return String(value)
+  if (typeof value === 'bigint' && value < MAX_EXACT && value > -MAX_EXACT) return String(value)
+  if (typeof value === 'number' && Number.isFinite(value)) {
+    if (!Number.isInteger(value) || Number.isSafeInteger(value)) return String(value)
+  }
+  if (typeof value === 'number' || typeof value === 'bigint') {
+    throw refusal(`The number in ${label} is too large to be exact; put it in quotes`)
+  }
+  if (value === null) throw refusal(`The value of ${label} is null; use a string or remove it`)
+  throw refusal(`The value of ${label} is not a string; put it in quotes`)
 }

@@ -1,5 +1,7 @@
 import { isObject } from '../../../kernel/is-object.ts'
 import { inputDefaults } from '../../options/input-defaults.ts'
+import { Fault } from './snippet-error.ts'
+import { readJson } from './snippet-json-toml.ts'
 
 /** A server found in a snippet, before its fields are read. */
 export interface Named {
@@ -99,7 +101,7 @@ function isNamedEntry(value: unknown): value is Fields {
   return isEntry(value) && (nameIn(value) !== undefined || commandIn(value) !== undefined)
 }
 
-export function isEntry(value: unknown): value is Fields {
+function isEntry(value: unknown): value is Fields {
   if (!isFields(value)) return false
   if (commandIn(value) !== undefined || urlIn(value) !== undefined) return true
   const nested = field(value, 'transport') // Cline nests all fields there
@@ -133,4 +135,45 @@ export function isFields(value: unknown): value is Fields {
 /** Own fields only: a server may be called `toString`, and a field must not come from a prototype. */
 export function field(fields: Fields, key: string): unknown {
   return Object.hasOwn(fields, key) ? fields[key] : undefined
+}
+
+const VSCODE = /^vscode(?:-insiders)?:(?:\/\/)?mcp\/install\?(.+)$/s
+const WITH_QUERY =
+  /^(?:cursor:\/\/anysphere\.cursor-deeplink\/mcp\/install|https:\/\/(?:www\.)?cursor\.com\/(?:[a-z-]+\/)?(?:install-mcp|link\/mcp\/install)|https:\/\/(?:insiders\.)?vscode\.dev\/redirect(?:\/mcp\/install)?)\?(.+)$/s
+
+/** The "Install in …" links in READMEs contain the whole entry. Undefined for any other text. */
+export function readLink(link: string): Named[] | undefined {
+  const vscode = VSCODE.exec(link)?.[1]
+  if (vscode !== undefined) return fromConfig(undefined, percentDecoded(vscode))
+  const query = WITH_QUERY.exec(link)?.[1]
+  if (query === undefined) return undefined
+  const parameters = new URLSearchParams(query)
+  const inner = parameters.get('url')
+  if (inner !== null) return VSCODE.test(inner) ? readLink(inner) : []
+  return fromConfig(parameters.get('name') ?? undefined, parameters.get('config') ?? '')
+}
+
+function fromConfig(name: string | undefined, config: string): Named[] {
+  // URLSearchParams decodes the plus of base64 as a space.
+  const json = /^\s*\{/.test(config) ? config : Buffer.from(config.replaceAll(' ', '+'), 'base64').toString()
+  return fromJson(name, json, 'Cannot parse the configuration in the link; copy it from the README instead')
+}
+
+/** JSON inside a link or an argument. `refuse` is the reason to report if it cannot be parsed. */
+export function fromJson(name: string | undefined, json: string, refuse: string): Named[] {
+  try {
+    const { value } = readJson(json, 0)
+    return isEntry(value) && name !== undefined ? [{ name, value }] : findServers(value)
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return [{ name, value: undefined, refuse }] // without line and column, which refer to the decoded text
+  }
+}
+
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text // a browser may have decoded it already
+  }
 }

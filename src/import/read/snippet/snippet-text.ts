@@ -2,11 +2,10 @@ import type { AppError } from '../../../kernel/errors.ts'
 import { serversIn, startsCommand } from './snippet-command.ts'
 import { HTTP_URL } from './snippet-definition.ts'
 import { Fault, lineOf, placeOf, snippetError } from './snippet-error.ts'
-import { findServers, type Named } from './snippet-find.ts'
-import { readJson, repair } from './snippet-json.ts'
-import { readLink } from './snippet-link.ts'
+import { findServers, type Named, readLink } from './snippet-find.ts'
+import { readJson, readToml, repair } from './snippet-json-toml.ts'
+
 import { lineEnd, readCommand } from './snippet-shell.ts'
-import { readToml } from './snippet-toml.ts'
 
 const MAX_TEXT = 1024 * 1024
 /** The line of each failure is reported, which requires a pass over the text. */

@@ -1,11 +1,11 @@
 import { AppError } from '../../../kernel/errors.ts'
 import { slugOf } from '../../../kernel/wire.ts'
 import { fitName, namesLike } from '../../../servers/shared/server-name.ts'
-import type { Definition } from './snippet-definition.ts'
+import { type Definition, deriveName } from './snippet-definition.ts'
 import { readEntry } from './snippet-entry.ts'
 import { noServer, shown, snippetError } from './snippet-error.ts'
 import { findServers, type Named } from './snippet-find.ts'
-import { deriveName } from './snippet-name.ts'
+
 import { readText } from './snippet-text.ts'
 
 /** One server from a snippet. */
