@@ -7,4 +7,5 @@ export function judgeSkipped(
   tests: readonly Test[],
   inCi: boolean,
   system?: NodeJS.Platform | 'wine',
+  missing?: readonly string[],
 ): { readonly lines: string[]; readonly unexpected: number }

@@ -4,7 +4,10 @@ import { spawnSync } from 'node:child_process'
 const IN_TMUX =
   /^(?:top in|each key of top|the log in top|a question of a tool|on a terminal|the Tab key|the recording|.* in a terminal)/
 
-/** `inCi` is true where a new machine, on which CI runs as root, cannot run the test either. */
+/**
+ * `inCi` is true where a new machine, on which CI runs as root, cannot run the test either. `package` is the one of Debian
+ * without which the test is skipped.
+ */
 const ALLOWED = [
   {
     file: /^test\/goals\/(?:any-order|boot-storm|falls|flapping|gateway-catalogue|gateway-frozen|gateway-kill|orphans)\.test\.ts$/,
@@ -232,10 +235,15 @@ const ALLOWED = [
     inCi: true,
   },
   { file: /^test\/e2e\/fresh-clone\.test\.ts$/, why: 'this is not a git checkout', inCi: true },
-  { file: /^test\/(?:e2e\/swagger-ui|web\/[\w-]+)\.test\.ts$/, why: 'no Chromium was found' },
+  {
+    file: /^test\/(?:e2e\/(?:swagger-ui|oauth-browser|login-pages)|web\/[\w-]+)\.test\.ts$/,
+    package: 'chromium',
+    why: 'no Chromium was found',
+  },
   {
     file: /^src\/observe\/metrics\/query\/prometheus\.test\.ts$/,
     name: /promtool/,
+    package: 'prometheus',
     why: 'no promtool was found',
   },
   {
@@ -246,6 +254,7 @@ const ALLOWED = [
     file: /^test\/cli\/(?:top|tools|care|completion|recordings|first-run)\.test\.ts$/,
     name: IN_TMUX,
     when: spawnSync('tmux', ['-V']).status !== 0,
+    package: 'tmux',
     why: 'tmux was not found',
   },
   {
@@ -264,15 +273,24 @@ const ALLOWED = [
   {
     file: /^(?:src\/supervisor\/places\/|src\/servers\/stdio\/actions\/try-isolation|test\/(?:e2e\/(?:places|isolation)|web\/isolation|cli\/(?:confinement|lost-files))\.test)/,
     name: /^with (?:bubblewrap|sandbox)/,
+    package: 'bubblewrap',
     why: 'bubblewrap was not found, or the kernel refuses user namespaces',
   },
   {
     file: /^(?:src\/supervisor\/places\/|test\/(?:e2e\/(?:places|isolation)|cli\/isolation)\.test)/,
-    name: /^with (?:docker|podman)/,
+    name: /^with docker/,
+    package: 'docker.io',
     why: 'this container engine was not found, or it cannot run here: it needs root, mounts and cgroups',
     inCi: true,
   },
-  { file: /^test\/goals\/clock\.test\.ts$/, why: 'faketime was not found' },
+  {
+    file: /^(?:src\/supervisor\/places\/|test\/(?:e2e\/(?:places|isolation)|cli\/isolation)\.test)/,
+    name: /^with podman/,
+    package: 'podman',
+    why: 'this container engine was not found, or it cannot run here: it needs root, mounts and cgroups',
+    inCi: true,
+  },
+  { file: /^test\/goals\/clock\.test\.ts$/, package: 'faketime', why: 'faketime was not found' },
   {
     file: /^test\/web\/screenshots\.test\.ts$/,
     why: 'only `npm run screenshots` and `npm run goals` take pictures',
@@ -305,6 +323,7 @@ const ALLOWED = [
   {
     file: /^test\/goals\/power-loss\.test\.ts$/,
     name: /write-ahead log/,
+    package: 'strace',
     why: 'strace was not found, or this container forbids tracing',
     inCi: true,
   },
@@ -325,11 +344,12 @@ const ALLOWED = [
 /**
  * @param tests every test of a run, with its file, name and status
  * @param system the one that ran them: that of Node, or `wine`
+ * @param missing the packages of Debian that tests need and that are not installed
  * @returns a line for each skipped test, and the number of those that had to run
  */
-export function judgeSkipped(tests, inCi, system = process.platform) {
+export function judgeSkipped(tests, inCi, system = process.platform, missing = []) {
   const skipped = tests.filter(({ status }) => status !== 'passed' && status !== 'failed')
-  const judged = skipped.map((test) => ({ ...test, why: reasonToSkip(test, inCi, system) }))
+  const judged = skipped.map((test) => ({ ...test, why: reasonToSkip(test, inCi, system, missing) }))
   return {
     lines: judged.map(({ file, name, why }) => `skipped  ${file} > ${name}: ${why ?? 'NO KNOWN REASON'}`),
     unexpected: judged.filter(({ why }) => why === undefined).length,
@@ -337,14 +357,16 @@ export function judgeSkipped(tests, inCi, system = process.platform) {
 }
 
 /** Why a test may be skipped; undefined if it may not. */
-function reasonToSkip({ file, name }, inCi, system) {
+function reasonToSkip({ file, name }, inCi, system, missing) {
   const systems = system === 'wine' ? ['wine', 'win32'] : [system]
-  return ALLOWED.find(
+  const reasons = ALLOWED.filter(
     (each) =>
       each.file.test(file) &&
       (each.name?.test(name) ?? true) &&
       (each.when ?? true) &&
       (each.systems?.some((each) => systems.includes(each)) ?? true) &&
       (each.inCi === true || !inCi),
-  )?.why
+  )
+  const absent = reasons.find((each) => missing.includes(each.package))?.package
+  return absent ? `not installed: ${absent} (apt-get install ${absent})` : reasons[0]?.why
 }

@@ -27,8 +27,11 @@ const files = given.some((arg) => !arg.startsWith('-'))
   ? []
   : [...ALSO, ...new Set([...scripts.values()].flat())]
 const limits = [`--testTimeout=${PATIENCE_MS}`, `--hookTimeout=${PATIENCE_MS}`, '--no-file-parallelism']
-const env = { ...(await findSystemTools()), TOOLROOM_GOALS: 'full' }
-const { code, tests, figures } = await runTests([...files, ...limits, ...given], env)
+const { env } = await findSystemTools()
+const { code, tests, figures } = await runTests([...files, ...limits, ...given], {
+  ...env,
+  TOOLROOM_GOALS: 'full',
+})
 
 const rows = Object.keys(GOALS).flatMap(rowsOf)
 print([['Goal', 'Promise', 'Script', 'Figure', 'Measured', 'Limit', 'Result'], ...rows])

@@ -47,3 +47,11 @@ test.runIf(process.platform === 'linux')(
     expect(judgeSkipped(tests, true).unexpected).toBe(2)
   },
 )
+
+test('a test that is skipped without a system package is printed with the name of the package', () => {
+  const file = 'test/e2e/swagger-ui.test.ts'
+  const tests = [{ file, name: 'a server can be added from /docs', status: 'skipped' }]
+  expect(judgeSkipped(tests, false, 'linux', ['chromium']).lines).toEqual([
+    `skipped  ${file} > a server can be added from /docs: not installed: chromium (apt-get install chromium)`,
+  ])
+})

@@ -6,12 +6,14 @@ import { root, runTool } from './lib.mjs'
 import { prepare } from './prepare.mjs'
 import { findSystemTools } from './system-tools.mjs'
 
+const SCREENSHOTS = 'test/web/screenshots.test.ts'
+
 await prepare()
 const only = process.argv.slice(2).join(',')
 const env = {
-  ...(await findSystemTools()),
+  ...(await findSystemTools([SCREENSHOTS])).env,
   TOOLROOM_SCREENSHOTS: join(root, 'docs/images'),
   ...(only && { TOOLROOM_SCREENSHOTS_ONLY: only }),
 }
-const { code } = await runTool('vitest', ['run', 'test/web/screenshots.test.ts'], { env })
+const { code } = await runTool('vitest', ['run', SCREENSHOTS], { env })
 process.exitCode = code

@@ -1,0 +1,1 @@
+export function toolsFor(files: readonly string[]): { readonly package: string }[]
