@@ -14,6 +14,7 @@ import { wordDiff } from '../src/gateway/pins/word-diff.ts'
 import { parseSnippet } from '../src/import/read/snippet/snippet.ts'
 import { commandWords } from '../src/import/read/snippet/snippet-shell.ts'
 import { compare } from '../src/kernel/compare.ts'
+import { invalidAt } from '../src/kernel/json/json-scan.ts'
 import { createLog } from '../src/kernel/log.ts'
 import { KnownSecrets } from '../src/kernel/secrets/known-secrets.ts'
 import { plainText } from '../src/kernel/secrets/plain-text.ts'
@@ -23,14 +24,12 @@ import { parseReferences } from '../src/kernel/secrets/references.ts'
 import { maskArgs, maskText, maskUrl, secretsIn } from '../src/kernel/secrets/secrets.ts'
 import { keepMaskedArgs, keepMaskedUrl } from '../src/kernel/secrets/write-back.ts'
 import { slugOf } from '../src/kernel/wire.ts'
-import { Frames } from '../src/mcp/protocol/frames.ts'
-import { headerText } from '../src/mcp/protocol/header-text.ts'
 import { readMessage } from '../src/mcp/protocol/json-rpc-message.ts'
-import { invalidAt } from '../src/mcp/protocol/raw/json-validity.ts'
-import { RawJson, withMembers } from '../src/mcp/protocol/raw/raw-json.ts'
-import { itemsOf, membersOf } from '../src/mcp/protocol/raw/raw-member.ts'
+import { LineSplitter } from '../src/mcp/protocol/line-splitter.ts'
+import { headerText } from '../src/mcp/protocol/mcp-headers.ts'
+import { itemsOf, membersOf, RawJson, withMembers } from '../src/mcp/protocol/raw-json.ts'
 import { SseReader } from '../src/mcp/protocol/sse-reader.ts'
-import { challengeIn } from '../src/mcp/transports/http/auth-challenge.ts'
+import { challengeIn } from '../src/mcp/transports/http/status-failure.ts'
 import { parseChallenges } from '../src/net/oauth/challenges.ts'
 import { scopesIn } from '../src/net/oauth/scopes.ts'
 import { levelOf } from '../src/observe/logs/line-level.ts'
@@ -253,7 +252,7 @@ const READERS: readonly (readonly [string, Read])[] = [
     (text) => ranked([{ name: text, description: text, keywords: [text] }] as never, text),
   ],
   ['a package name', (text) => isPackageName(text)],
-  ['frames', (text) => new Frames(64 * 1024, () => {}).push(Buffer.from(text))],
+  ['lines', (text) => new LineSplitter(64 * 1024, () => {}).push(Buffer.from(text))],
   ['an SSE stream', (text) => new SseReader(() => {}, 1024 * 1024).push(Buffer.from(text))],
   ['a header', (text) => headerText(text)],
   [

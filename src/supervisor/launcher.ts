@@ -3,7 +3,7 @@ import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Stream } from '../kernel/log.ts'
 import type { LastError } from '../kernel/server-state.ts'
-import { FrameReader, LOG_LINE_MAX_BYTES } from '../mcp/protocol/frames.ts'
+import { LineReader, LOG_LINE_MAX_BYTES } from '../mcp/protocol/line-splitter.ts'
 import { explainExit } from './exit/explain-exit.ts'
 import { Tail } from './exit/tail.ts'
 import type { Placed, Places } from './places/places.ts'
@@ -53,7 +53,7 @@ export async function launch(options: Options): Promise<Launched> {
   const { definition, clean } = options
   const child = await options.places.start(definition, options.mark)
   const [stderr, noise] = [new Tail(), new Tail()]
-  new FrameReader(child.errors, LOG_LINE_MAX_BYTES, ({ bytes, cut }) => {
+  new LineReader(child.errors, LOG_LINE_MAX_BYTES, ({ bytes, cut }) => {
     const text = bytes.toString('utf8')
     stderr.add(text)
     options.onLine('stderr', text, cut)

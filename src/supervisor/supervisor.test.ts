@@ -10,7 +10,7 @@ import {
   processesOf,
 } from '../../test/support/marked-processes.ts'
 import type { Plan } from '../kernel/server-state.ts'
-import type { ToolList } from '../mcp/client/tool-list.ts'
+import type { ToolList } from '../mcp/client/server-lists.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
 import { StartSlots } from './start-slots.ts'
 import { Supervisor } from './supervisor.ts'

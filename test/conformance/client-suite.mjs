@@ -13,7 +13,7 @@ import { ask, checksIn, listScenarios, reportOf, rowOf } from './suite.mjs'
 const CLIENT = fileURLToPath(new URL('client.mjs', import.meta.url))
 const PARTS = {
   'http-mcp-client': 'src/mcp/transports/http/http-mcp-client.ts',
-  'x-mcp-header': 'src/mcp/protocol/x-mcp-header.ts',
+  'x-mcp-header': 'src/mcp/protocol/mcp-headers.ts',
 }
 const SCENARIO_DEADLINE_MS = 30_000
 

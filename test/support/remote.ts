@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
-import type { ToolList } from '../../src/mcp/client/tool-list.ts'
+import type { ToolList } from '../../src/mcp/client/server-lists.ts'
 import { HttpMcpClient, type HttpMcpClientOptions } from '../../src/mcp/transports/http/http-mcp-client.ts'
 import { closedPort } from '../fixtures/http/sites.ts'
 

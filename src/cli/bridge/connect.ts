@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { parseWords } from '../../kernel/config/parse-flags.ts'
 import { foldersOf } from '../../kernel/config/paths.ts'
 import { configError } from '../../kernel/exit.ts'
-import { FrameReader, MESSAGE_MAX_BYTES } from '../../mcp/protocol/frames.ts'
+import { LineReader, MESSAGE_MAX_BYTES } from '../../mcp/protocol/line-splitter.ts'
 import { findAddress, networkFrom, parseAddress } from '../frame/service-address.ts'
 import { Bridge } from './bridge.ts'
 import { Link } from './link.ts'
@@ -59,7 +59,7 @@ export async function connect(words: readonly string[]): Promise<void> {
     ending = true
     void bridge.end(END_GRACE_MS).finally(() => process.exit(0))
   }
-  new FrameReader(stdin, MESSAGE_MAX_BYTES, ({ bytes, cut, borrowed }) => {
+  new LineReader(stdin, MESSAGE_MAX_BYTES, ({ bytes, cut, borrowed }) => {
     if (cut > 0) write(errorLine(null, CODES.request, 'The line is longer than 10 MiB'))
     else if (bytes.length > 0) bridge.receive(borrowed ? Buffer.from(bytes) : bytes)
   })

@@ -1,4 +1,4 @@
-import { headerText, nameParamOf } from '../../mcp/protocol/header-text.ts'
+import { headerText, nameParamOf } from '../../mcp/protocol/mcp-headers.ts'
 import type { Message } from './message.ts'
 
 /** A legacy agent's session. */

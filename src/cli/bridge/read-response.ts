@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { MESSAGE_MAX_BYTES } from '../../mcp/protocol/frames.ts'
+import { MESSAGE_MAX_BYTES } from '../../mcp/protocol/line-splitter.ts'
 import { SseReader } from '../../mcp/protocol/sse-reader.ts'
 import type { HttpResponse } from '../../net/http-response.ts'
 import { parsed } from './message.ts'

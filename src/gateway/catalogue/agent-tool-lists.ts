@@ -1,6 +1,6 @@
 import { memo } from '../../kernel/memo.ts'
 import { type Definition, renamed, writtenLike } from '../../mcp/protocol/lists.ts'
-import { headerProblem } from '../../mcp/protocol/x-mcp-header.ts'
+import { headerProblem } from '../../mcp/protocol/mcp-headers.ts'
 import { type OfferSettings, settingOf } from '../../servers/shared/server-fields.ts'
 import { type AgentTools, DEFAULT_AGENT_TOOLS } from '../visibility/visibility.schema.ts'
 import { type ListResult, listResult } from './merge-prompts-and-resources.ts'

@@ -1,6 +1,6 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { type Definition, definitionText } from '../../mcp/protocol/lists.ts'
-import { memberOf, RawJson, textOf } from '../../mcp/protocol/raw/raw-json.ts'
+import { memberOf, RawJson, textOf } from '../../mcp/protocol/raw-json.ts'
 import type { AgentToolList, OfferedTool } from './agent-tool-lists.ts'
 import { CALL_TOOL, DEFAULT_LIMIT, FIND_TOOLS, MAX_LIMIT, MAX_QUERY } from './search-mode-tools.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { stopwatch } from '../../../test/support/measuring.ts'
-import { textOf } from '../../mcp/protocol/raw/raw-json.ts'
+import { textOf } from '../../mcp/protocol/raw-json.ts'
 import { OFFER_DEFAULTS } from '../../servers/shared/server-fields.ts'
 import { DEFAULT_AGENT_TOOLS } from '../visibility/visibility.schema.ts'
 import { AgentToolLists } from './agent-tool-lists.ts'

@@ -1,5 +1,5 @@
 import type { CallResult, Params } from '../../mcp/protocol/call.ts'
-import type { RawJson } from '../../mcp/protocol/raw/raw-json.ts'
+import type { RawJson } from '../../mcp/protocol/raw-json.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { asRpcError } from './json-rpc.ts'

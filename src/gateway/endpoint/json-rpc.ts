@@ -3,19 +3,18 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { AppError } from '../../kernel/errors.ts'
 import type { AnyRequest } from '../../kernel/http/exchange.ts'
 import { isObject } from '../../kernel/is-object.ts'
-import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-depth.ts'
+import { type ByteRange, isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-scan.ts'
 import { CallFailure, type Params } from '../../mcp/protocol/call.ts'
-import { CODES } from '../../mcp/protocol/codes.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
-import { META } from '../../mcp/protocol/meta.ts'
-import { LARGE_BYTES, RawJson, rawAt } from '../../mcp/protocol/raw/raw-json.ts'
-import { type ByteRange, memberNamed, membersOf } from '../../mcp/protocol/raw/raw-member.ts'
 import {
+  CODES,
   type Era,
   LEGACY_SERVER_VERSIONS,
   LEGACY_VERSIONS,
+  META,
   MODERN_VERSION,
-} from '../../mcp/protocol/versions.ts'
+} from '../../mcp/protocol/mcp-constants.ts'
+import { LARGE_BYTES, memberNamed, membersOf, RawJson, rawAt } from '../../mcp/protocol/raw-json.ts'
 
 /** The id of a request. */
 export interface RequestId {

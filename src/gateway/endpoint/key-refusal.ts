@@ -1,4 +1,4 @@
-import { CODES } from '../../mcp/protocol/codes.ts'
+import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { RpcError } from './json-rpc.ts'
 
 const HOW = 'Send it as Authorization: Bearer <key>'

@@ -1,5 +1,5 @@
 import * as Type from 'typebox'
-import { CODES } from '../../mcp/protocol/codes.ts'
+import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { ServerId } from '../../servers/shared/server-fields.ts'
 import { KEY_REFUSALS } from './key-refusal.ts'
 

@@ -1,6 +1,6 @@
 import { isObject } from '../../kernel/is-object.ts'
 import type { Params } from '../../mcp/protocol/call.ts'
-import { CODES } from '../../mcp/protocol/codes.ts'
+import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { RpcError } from './json-rpc.ts'
 
 const CAPABILITY_OF: Readonly<Record<string, string>> = {

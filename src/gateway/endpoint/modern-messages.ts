@@ -1,12 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
 import type { CallResult, Params } from '../../mcp/protocol/call.ts'
-import { CODES } from '../../mcp/protocol/codes.ts'
-import { nameParamOf } from '../../mcp/protocol/header-text.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
-import { META, META_PREFIX } from '../../mcp/protocol/meta.ts'
-import { memberOf, plainOf, type RawJson, withMembers, withMeta } from '../../mcp/protocol/raw/raw-json.ts'
-import { LEGACY_VERSIONS, MODERN_VERSION } from '../../mcp/protocol/versions.ts'
+import {
+  CODES,
+  LEGACY_VERSIONS,
+  META,
+  META_PREFIX,
+  MODERN_VERSION,
+} from '../../mcp/protocol/mcp-constants.ts'
+import { nameParamOf } from '../../mcp/protocol/mcp-headers.ts'
+import { memberOf, plainOf, type RawJson, withMembers, withMeta } from '../../mcp/protocol/raw-json.ts'
+
 import type { AgentScope } from '../sessions/sessions.ts'
 import { type Incoming, RpcError } from './json-rpc.ts'
 

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { sorted } from '../../kernel/json/sorted.ts'
-import { CODES } from '../../mcp/protocol/codes.ts'
+import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import type { Access } from '../sessions/sessions.ts'
 import { type Incoming, RpcError } from './json-rpc.ts'
 import { ANSWER_MS } from './missing-capability.ts'

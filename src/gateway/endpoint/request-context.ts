@@ -1,7 +1,7 @@
 import type { CallOptions } from '../../mcp/protocol/call.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
-import { memberOf, type RawJson, withMembers } from '../../mcp/protocol/raw/raw-json.ts'
-import type { Era } from '../../mcp/protocol/versions.ts'
+import type { Era } from '../../mcp/protocol/mcp-constants.ts'
+import { memberOf, type RawJson, withMembers } from '../../mcp/protocol/raw-json.ts'
 import type { Subscriber } from '../notify/subscriber.ts'
 import type { Session } from '../sessions/sessions.ts'
 

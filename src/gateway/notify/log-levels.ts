@@ -1,7 +1,7 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { within } from '../../kernel/within.ts'
 import type { Params } from '../../mcp/protocol/call.ts'
-import { CODES } from '../../mcp/protocol/codes.ts'
+import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { RpcError } from '../endpoint/json-rpc.ts'
 import type { IsReceiver, SubscribableServers, Subscriber } from './subscriber.ts'
 

@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { CODES } from '../../mcp/protocol/codes.ts'
+import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import type { ResourceLocation } from '../catalogue/merge-prompts-and-resources.ts'
 import { wrap } from '../catalogue/wrapped-uri.ts'
 import { RpcError, resourceNotFound } from '../endpoint/json-rpc.ts'

@@ -1,5 +1,5 @@
 import type { HttpResponse } from '../../kernel/http/exchange.ts'
-import { textOf } from '../../mcp/protocol/raw/raw-json.ts'
+import { textOf } from '../../mcp/protocol/raw-json.ts'
 
 export const SSE_HEADERS = {
   'content-type': 'text/event-stream',

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { DeadlineTimer } from './deadline-timer.ts'
+import { DeadlineTimer } from './request-deadlines.ts'
 
 function open() {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })

@@ -1,12 +1,17 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { CallFailure, type ClientProfile, type Params } from '../protocol/call.ts'
-import { CODES } from '../protocol/codes.ts'
 import { metaOf } from '../protocol/json-rpc-message.ts'
-import { META } from '../protocol/meta.ts'
-import { type Era, LEGACY_SERVER_VERSIONS, LEGACY_VERSIONS, MODERN_VERSION } from '../protocol/versions.ts'
+import {
+  CODES,
+  type Era,
+  LEGACY_SERVER_VERSIONS,
+  LEGACY_VERSIONS,
+  META,
+  MODERN_VERSION,
+} from '../protocol/mcp-constants.ts'
 import type { Requester } from './json-rpc-peer.ts'
-import { modernRequester } from './modern-requester.ts'
-import { CLIENT_CAPABILITIES } from './server-request-policy.ts'
+import { modernRequester } from './modern-requests.ts'
+import { CLIENT_CAPABILITIES } from './server-requests.ts'
 
 /** The server's description of itself. */
 export interface HandshakeResult {

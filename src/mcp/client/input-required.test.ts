@@ -7,8 +7,8 @@ import { startInGroup } from '../../../test/support/marked-processes.ts'
 import { connectedTo, textOf } from '../../../test/support/remote.ts'
 import type { OnServerRequest, TimedCallOptions } from '../protocol/call.ts'
 import { StdioClient } from '../transports/stdio/stdio-client.ts'
-import { requestComplete } from './input-required.ts'
 import type { McpClient } from './mcp-client.ts'
+import { requestComplete } from './modern-requests.ts'
 
 const META = 'io.modelcontextprotocol'
 const patient = { timeoutMs: 60_000 }

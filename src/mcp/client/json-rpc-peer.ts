@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-depth.ts'
+import { invalidAt, isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-scan.ts'
 import {
   CallFailure,
   type CallResult,
@@ -8,8 +8,6 @@ import {
   type OnServerRequest,
   type TimedCallOptions,
 } from '../protocol/call.ts'
-import { CODES } from '../protocol/codes.ts'
-import { type Frame, MESSAGE_MAX_BYTES } from '../protocol/frames.ts'
 import {
   idText,
   type Message,
@@ -19,13 +17,22 @@ import {
   responseIdIn,
   resultOf,
 } from '../protocol/json-rpc-message.ts'
-import { invalidAt } from '../protocol/raw/json-validity.ts'
-import { RawJson, textOf, withMembers, withMeta } from '../protocol/raw/raw-json.ts'
-import { DeadlineTimer } from './deadline-timer.ts'
+import { type Line, MESSAGE_MAX_BYTES } from '../protocol/line-splitter.ts'
+import { CODES } from '../protocol/mcp-constants.ts'
+import { RawJson, textOf, withMembers, withMeta } from '../protocol/raw-json.ts'
 import { InFlight } from './in-flight.ts'
-import { clientIdOf, type Related, relatedRequest, subscriptionIdIn } from './related-request.ts'
-import { RequestDeadline } from './request-deadline.ts'
-import { NO_CLIENT, neededCapability, ownResult, refused, SEVERAL_CLIENTS } from './server-request-policy.ts'
+import { DeadlineTimer, RequestDeadline } from './request-deadlines.ts'
+import {
+  clientIdOf,
+  NO_CLIENT,
+  neededCapability,
+  ownResult,
+  type Related,
+  refused,
+  relatedRequest,
+  SEVERAL_CLIENTS,
+  subscriptionIdIn,
+} from './server-requests.ts'
 
 /** A message to the server: a request has an id and a method, a notification no id, a response no method. */
 export interface Outgoing {
@@ -69,7 +76,7 @@ interface Pending {
   readonly isForwarded: boolean
   readonly timeoutMs: number | null
   readonly fail: (error: Error) => void
-  readonly succeed: (message: Message, frame: Frame) => void
+  readonly succeed: (message: Message, line: Line) => void
   readonly onDeadline: () => void
   dueAt: number | undefined
   deadline: RequestDeadline | undefined
@@ -117,18 +124,18 @@ export class JsonRpcPeer {
    * Handles one message from the server. Returns false when the bytes are not a message. `requestId`: our request whose
    * response stream carried the message.
    */
-  receive(frame: Frame, requestId?: number): boolean {
-    if (frame.cut > 0) return this.#failResponse(frame.bytes, `is larger than ${LIMIT}`)
-    const message = readMessage(frame.bytes)
+  receive(line: Line, requestId?: number): boolean {
+    if (line.cut > 0) return this.#failResponse(line.bytes, `is larger than ${LIMIT}`)
+    const message = readMessage(line.bytes)
     if (!message) {
-      const isTooDeep = isDeeperThan(frame.bytes, MAX_MESSAGE_DEPTH)
-      const why = isTooDeep ? `is nested deeper than ${MAX_MESSAGE_DEPTH} levels` : invalidity(frame.bytes)
-      return this.#failResponse(frame.bytes, why)
+      const isTooDeep = isDeeperThan(line.bytes, MAX_MESSAGE_DEPTH)
+      const why = isTooDeep ? `is nested deeper than ${MAX_MESSAGE_DEPTH} levels` : invalidity(line.bytes)
+      return this.#failResponse(line.bytes, why)
     }
     const { id, method } = message
-    if (typeof method !== 'string') this.#settle(message, frame)
+    if (typeof method !== 'string') this.#settle(message, line)
     else if (id === undefined) this.#dispatch(method, message.params, requestId)
-    else this.#respond(idText(frame.bytes), method, message.params, requestId)
+    else this.#respond(idText(line.bytes), method, message.params, requestId)
     return true
   }
 
@@ -158,7 +165,7 @@ export class JsonRpcPeer {
     params: unknown,
     options: TimedCallOptions,
     isForwarded: boolean,
-    take: (message: Message, frame: Frame) => T,
+    take: (message: Message, line: Line) => T,
   ): Promise<T> {
     const { timeoutMs, signal } = options
     if (signal?.aborted) return Promise.reject(new CallFailure('cancelled', `${method} was cancelled`))
@@ -194,9 +201,9 @@ export class JsonRpcPeer {
         forget()
         reject(error)
       }
-      const succeed = (response: Message, frame: Frame) => {
+      const succeed = (response: Message, line: Line) => {
         forget()
-        resolve(take(response, frame))
+        resolve(take(response, line))
       }
       const pending: Pending = {
         method,
@@ -254,12 +261,12 @@ export class JsonRpcPeer {
   }
 
   /** A response whose id is unknown is ignored: it came twice, too late, or unrequested. */
-  #settle(message: Message, frame: Frame): void {
+  #settle(message: Message, line: Line): void {
     const pending = typeof message.id === 'number' ? this.#pending.get(message.id) : undefined
     if (!pending) return
-    const remote = remoteErrorOf(message, frame.bytes)
+    const remote = remoteErrorOf(message, line.bytes)
     if (remote) pending.fail(new CallFailure('remote', remote.message, remote))
-    else pending.succeed(message, frame)
+    else pending.succeed(message, line)
   }
 
   /** Responds to a request of the server. `id`: as the server wrote it. */

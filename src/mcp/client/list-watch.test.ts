@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { CallFailure } from '../protocol/call.ts'
-import { ChangeSubscription } from './change-subscription.ts'
-import { ListWatch } from './list-watch.ts'
-import { NO_TOOLS, type ToolList } from './tool-list.ts'
+import { ChangeSubscription } from './modern-requests.ts'
+import { ListWatch, NO_TOOLS, type ToolList } from './server-lists.ts'
 
 const LIST: ToolList = { tools: [{ name: 'a' }], truncated: false, duplicates: 0 }
 const unknown = new CallFailure('remote', 'no', { code: -32601, message: 'no' })

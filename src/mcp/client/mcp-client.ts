@@ -9,18 +9,21 @@ import {
   type Params,
   type TimedCallOptions,
 } from '../protocol/call.ts'
+import { LOG_LINE_MAX_BYTES } from '../protocol/line-splitter.ts'
 import type { Definition, ListKind } from '../protocol/lists.ts'
-import { RawJson, withMembers } from '../protocol/raw/raw-json.ts'
-import { announcedChanges, ChangeSubscription } from './change-subscription.ts'
+import { RawJson, withMembers } from '../protocol/raw-json.ts'
 import { discover, type HandshakeResult } from './handshake.ts'
-import { refuseUnknownState, requestComplete } from './input-required.ts'
 import type { PeerEvents, Requester } from './json-rpc-peer.ts'
-import { ListWatch } from './list-watch.ts'
-import { modernRequester } from './modern-requester.ts'
-import { routeNotification } from './notification-router.ts'
-import { PromptAndResourceLists } from './prompt-and-resource-lists.ts'
-import { listTools, NO_TOOLS, type ToolList } from './tool-list.ts'
-import { LegacyRequestTranslator, TRANSLATED } from './translate-legacy-requests.ts'
+import {
+  announcedChanges,
+  ChangeSubscription,
+  LegacyRequestTranslator,
+  modernRequester,
+  refuseUnknownState,
+  requestComplete,
+  TRANSLATED,
+} from './modern-requests.ts'
+import { ListWatch, listTools, NO_TOOLS, PromptAndResourceLists, type ToolList } from './server-lists.ts'
 import type { Connected, Transport, TransportEvents } from './transport.ts'
 
 export interface ClientEvents {
@@ -294,4 +297,36 @@ function sendsNotifications({
 }: HandshakeResult['capabilities']): boolean {
   const changes = [tools, prompts, resources].some((each) => isObject(each) && each.listChanged === true)
   return changes || isObject(logging) || (isObject(resources) && resources.subscribe === true)
+}
+
+interface Routes {
+  readonly onToolsChanged: () => void
+  /** The text of a log notification. */
+  readonly onLogText?: ((text: string) => void) | undefined
+  /** Every notification that is of interest beyond this connection. */
+  readonly onOther: PeerEvents['onNotification']
+}
+
+/** These concern requests of this connection only. */
+const INTERNAL = [
+  'notifications/cancelled',
+  'notifications/progress',
+  'notifications/subscriptions/acknowledged',
+]
+
+function routeNotification({ onToolsChanged, onLogText, onOther }: Routes): PeerEvents['onNotification'] {
+  return (method, params, clientId) => {
+    if (method === 'notifications/message') onLogText?.(logNotificationText(params))
+    if (method === 'notifications/tools/list_changed') onToolsChanged()
+    else if (!INTERNAL.includes(method)) onOther(method, params, clientId)
+  }
+}
+
+/** A log notification as a log line: `[warning] db: connection lost`. */
+function logNotificationText(params: unknown): string {
+  const { level, logger, data } = isObject(params) ? params : {}
+  const text = typeof data === 'string' ? data : (JSON.stringify(data) ?? '')
+  const source = typeof logger === 'string' ? `${logger.slice(0, 100)}: ` : ''
+  const severity = typeof level === 'string' ? `[${level.slice(0, 20)}] ` : ''
+  return `${severity}${source}${text}`.slice(0, LOG_LINE_MAX_BYTES)
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { pair } from '../../../test/support/connected-peer.ts'
-import { PromptAndResourceLists } from './prompt-and-resource-lists.ts'
+import { PromptAndResourceLists } from './server-lists.ts'
 
 function lists(timeoutMs = 5000) {
   const { peer, say, sent } = pair()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { pair } from '../../../test/support/connected-peer.ts'
-import { listTools } from './tool-list.ts'
+import { listTools } from './server-lists.ts'
 
 /** A server that returns these results. */
 const answering = (result: () => unknown) => ({

@@ -2,7 +2,7 @@ import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
 import type { HttpClient } from '../../net/http-client.ts'
 import type { HandshakeResult } from './handshake.ts'
 import type { JsonRpcPeer, PeerEvents } from './json-rpc-peer.ts'
-import type { ToolList } from './tool-list.ts'
+import type { ToolList } from './server-lists.ts'
 
 export type HttpTransportKind = 'streamable_http' | 'sse'
 

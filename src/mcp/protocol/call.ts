@@ -1,6 +1,6 @@
 import type { CancelSignal } from '../../kernel/cancel.ts'
-import { CODES } from './codes.ts'
 import type { RemoteError } from './json-rpc-message.ts'
+import { CODES } from './mcp-constants.ts'
 
 export type { CallResult } from './json-rpc-message.ts'
 

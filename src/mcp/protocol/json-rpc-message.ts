@@ -1,9 +1,7 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-depth.ts'
-import { CODES } from './codes.ts'
-import { invalidAt } from './raw/json-validity.ts'
-import { RawJson } from './raw/raw-json.ts'
-import { type ByteRange, rawMember, trimmed } from './raw/raw-member.ts'
+import { type ByteRange, invalidAt, isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-scan.ts'
+import { CODES } from './mcp-constants.ts'
+import { RawJson, rawMember, trimmed } from './raw-json.ts'
 
 /** A JSON-RPC message, parsed. */
 export interface Message {

@@ -1,4 +1,4 @@
-import { RawJson, rewritten, textOf } from './raw/raw-json.ts'
+import { RawJson, rewritten, textOf } from './raw-json.ts'
 
 /** A tool, prompt, resource or resource template as its server describes it, unknown fields included. */
 export type Definition = Readonly<Record<string, unknown>>

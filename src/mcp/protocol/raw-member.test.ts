@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readMessage, resultOf } from './json-rpc-message.ts'
-import { rawMember } from './raw/raw-member.ts'
+import { rawMember } from './raw-json.ts'
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n'), maxLength: 3 })
 

@@ -1,4 +1,4 @@
-import { MESSAGE_MAX_BYTES } from './frames.ts'
+import { MESSAGE_MAX_BYTES } from './line-splitter.ts'
 
 export interface SseEvent {
   /** `message` unless the server sent a name. */

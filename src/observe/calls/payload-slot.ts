@@ -1,5 +1,5 @@
 import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
-import { RawJson } from '../../mcp/protocol/raw/raw-json.ts'
+import { RawJson } from '../../mcp/protocol/raw-json.ts'
 import { type KeptJson, type KeptPayload, keptJson, MAX_KEPT_BYTES, MAX_READ_BYTES } from './kept-payload.ts'
 import { isHarmless } from './redact-json.ts'
 

@@ -1,7 +1,7 @@
 import { AppError } from '../../kernel/errors.ts'
 import { CallFailure, type CallOptions, type CallResult } from '../../mcp/protocol/call.ts'
 import type { Definition } from '../../mcp/protocol/lists.ts'
-import { MODERN_VERSION } from '../../mcp/protocol/versions.ts'
+import { MODERN_VERSION } from '../../mcp/protocol/mcp-constants.ts'
 import { refuseUnknownTool, requestMs } from '../shared/calls.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../shared/registered-upstream.ts'
 import type { RelayedRequest, ToolCall, Upstream } from '../shared/upstream.ts'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { AppError } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { CallFailure, type CallOptions } from '../../mcp/protocol/call.ts'
-import { plainOf } from '../../mcp/protocol/raw/raw-json.ts'
+import { plainOf } from '../../mcp/protocol/raw-json.ts'
 import { failureOf } from './remote.ts'
 
 /** What is needed of the logins at HTTP servers. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FrameReader, LOG_LINE_MAX_BYTES } from '../../mcp/protocol/frames.ts'
+import { LineReader, LOG_LINE_MAX_BYTES } from '../../mcp/protocol/line-splitter.ts'
 import type { Exit } from '../platform/platform.ts'
 import { type Starting, startChild } from './start-child.ts'
 import { stopLadder } from './stop-ladder.ts'
@@ -38,7 +38,7 @@ export async function runCommand(command: Command, { mark, ...starting }: Deps):
   for (const stream of ['stdout', 'stderr'] as const) {
     const source = stream === 'stdout' ? child.output : child.errors
     source.on('error', () => {}) // the process has ended, which `ended` reports
-    new FrameReader(source, LOG_LINE_MAX_BYTES, ({ bytes }) => onLine?.(stream, bytes.toString('utf8')))
+    new LineReader(source, LOG_LINE_MAX_BYTES, ({ bytes }) => onLine?.(stream, bytes.toString('utf8')))
   }
   const cut = await endOrCut(child.ended, command.timeoutMs, signal)
   if (cut === null) await child.end()

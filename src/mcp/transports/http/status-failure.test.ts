@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { stopwatch } from '../../../../test/support/measuring.ts'
 import { networkFailure } from '../../../net/network-failure.ts'
-import { challengeIn } from './auth-challenge.ts'
-import { statusFailure } from './status-failure.ts'
+import { challengeIn, statusFailure } from './status-failure.ts'
 
 const NOW = Date.parse('2026-11-15T06:00:00Z')
 const failureFor = (status: number, headers = {}, quote?: string) =>

@@ -3,7 +3,7 @@ import { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { maskText, secretsIn } from '../../../kernel/secrets/secrets.ts'
 import type { Network } from '../../../net/connection-pool.ts'
 import { type RemoteCode, RemoteFailure } from '../../../net/http-failure.ts'
-import type { ToolList } from '../../client/tool-list.ts'
+import type { ToolList } from '../../client/server-lists.ts'
 import type { HttpTransportKind } from '../../client/transport.ts'
 import { HttpMcpClient, type HttpMcpClientOptions } from './http-mcp-client.ts'
 

@@ -6,9 +6,14 @@ import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
 import type { HttpTransportOptions, Transport } from '../../client/transport.ts'
 import { CallFailure } from '../../protocol/call.ts'
 import { SseReader } from '../../protocol/sse-reader.ts'
-import { MessagePoster } from '../http/message-poster.ts'
-import { failureOf, isEventStream, notMcp, receiveEvents } from '../http/read-response.ts'
-import { sessionLost } from '../streamable-http/session-headers.ts'
+import {
+  failureOf,
+  isEventStream,
+  MessagePoster,
+  notMcp,
+  receiveEvents,
+  sessionLost,
+} from '../http/message-poster.ts'
 
 interface Options extends HttpTransportOptions {
   /** The time limit for the first event, which has the message endpoint. */

@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { answers, failureOf, wires } from '../../../../test/support/connected-peer.ts'
 import { startInGroup } from '../../../../test/support/marked-processes.ts'
 import type { ProcessGroup } from '../../../supervisor/platform/platform.ts'
-import type { ToolList } from '../../client/tool-list.ts'
-import { LOG_LINE_MAX_BYTES } from '../../protocol/frames.ts'
+import type { ToolList } from '../../client/server-lists.ts'
+import { LOG_LINE_MAX_BYTES } from '../../protocol/line-splitter.ts'
 import { StdioClient } from './stdio-client.ts'
 
 const patient = { timeoutMs: 60_000 }

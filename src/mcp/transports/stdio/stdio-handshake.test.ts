@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { pair } from '../../../../test/support/connected-peer.ts'
 import { stopwatch } from '../../../../test/support/measuring.ts'
 import { NotMcpError } from '../../client/handshake.ts'
-import { stdioHandshake } from './stdio-handshake.ts'
+import { stdioHandshake } from './stdio-client.ts'
 
 const answer = (id: number, result: unknown) => ({ jsonrpc: '2.0', id, result })
 const rejection = (id: number, code = -32601) => ({

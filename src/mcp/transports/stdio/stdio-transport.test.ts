@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { failureOf, pair, patient } from '../../../../test/support/connected-peer.ts'
-import { NO_CLIENT } from '../../client/server-request-policy.ts'
+import { NO_CLIENT } from '../../client/server-requests.ts'
 
 describe('request', () => {
   test('each request gets its own result, unchanged, in whatever order responses arrive', async () => {

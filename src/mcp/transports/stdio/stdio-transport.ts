@@ -2,8 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import { JsonRpcPeer, type PeerEvents } from '../../client/json-rpc-peer.ts'
 import type { Transport } from '../../client/transport.ts'
 import { CallFailure } from '../../protocol/call.ts'
-import { FrameReader, MESSAGE_MAX_BYTES } from '../../protocol/frames.ts'
-import { Outbox } from './outbox.ts'
+import { LineReader, MESSAGE_MAX_BYTES } from '../../protocol/line-splitter.ts'
 
 interface Options extends PeerEvents {
   readonly input: Writable
@@ -33,8 +32,8 @@ export class StdioTransport implements Transport {
       },
       ...events,
     })
-    new FrameReader(output, MESSAGE_MAX_BYTES, (frame) => {
-      if (!peer.receive(frame) && frame.bytes.length > 0) onStrayLine(frame.bytes, frame.cut)
+    new LineReader(output, MESSAGE_MAX_BYTES, (line) => {
+      if (!peer.receive(line) && line.bytes.length > 0) onStrayLine(line.bytes, line.cut)
     })
     output.on('end', () => peer.close('The server closed its output'))
     output.on('error', () => peer.close('Reading from the server failed'))
@@ -54,4 +53,52 @@ function refusalOf(input: Writable, waiting: number): CallFailure | undefined {
   if (input.writableLength + waiting > BACKLOG_MAX_BYTES)
     return new CallFailure('busy', 'The server does not read its input')
   return undefined
+}
+
+/** This many lines are written at once, so that the server can process them while the next ones are prepared. */
+const MAX_LINES = 16
+
+/** Collects the lines of one turn of the event loop, so that many calls at once need few writes and few reads. */
+class Outbox {
+  readonly #stream: Writable
+  #text = ''
+  #count = 0
+  #due: NodeJS.Immediate | undefined
+
+  constructor(stream: Writable) {
+    this.#stream = stream
+  }
+
+  /** The characters that are waiting, as an estimate of their bytes. */
+  get length(): number {
+    return this.#text.length
+  }
+
+  /** `isOnly`: no other request is pending, so there is nothing to wait for. */
+  add(line: string, isOnly: boolean): void {
+    this.#text += `${line}\n`
+    this.#count += 1
+    if (isOnly || this.#count >= MAX_LINES) this.flush()
+    else this.#due ??= setImmediate(() => this.flush())
+  }
+
+  /** One line in three parts, so that the middle is not decoded. */
+  addParts(head: string, middle: Buffer, tail: string): void {
+    this.flush()
+    this.#stream.cork()
+    this.#stream.write(head)
+    this.#stream.write(middle)
+    this.#stream.write(`${tail}\n`)
+    this.#stream.uncork()
+  }
+
+  flush(): void {
+    if (this.#due) clearImmediate(this.#due)
+    this.#due = undefined
+    if (this.#text === '') return
+    const text = this.#text
+    this.#text = ''
+    this.#count = 0
+    if (this.#stream.writable) this.#stream.write(text)
+  }
 }

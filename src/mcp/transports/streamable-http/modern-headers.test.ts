@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mirroredHeaders, mirrorsIn } from './modern-headers.ts'
+import { mirroredHeaders, mirrorsIn } from './streamable-http-transport.ts'
 
 const tool = (name: string, properties: object) => ({ name, inputSchema: { type: 'object', properties } })
 const mirrorsOf = (...tools: object[]) =>

@@ -1,16 +1,26 @@
+import { isObject } from '../../../kernel/is-object.ts'
 import { within } from '../../../kernel/within.ts'
 import type { HttpResponse } from '../../../net/http-response.ts'
 import { discover, type HandshakeResult, initialize } from '../../client/handshake.ts'
 import type { JsonRpcPeer, Outgoing } from '../../client/json-rpc-peer.ts'
-import type { ToolList } from '../../client/tool-list.ts'
+import type { ToolList } from '../../client/server-lists.ts'
 import type { HttpTransportOptions, Transport } from '../../client/transport.ts'
-import type { Era } from '../../protocol/versions.ts'
-import { MessagePoster } from '../http/message-poster.ts'
-import { failureOf, isEventStream, receiveBody, responseLimit } from '../http/read-response.ts'
-import { type Mirrors, mirroredHeaders, mirrorsIn } from './modern-headers.ts'
-import { NotificationStream } from './notification-stream.ts'
-import { receiveResponseStream } from './response-stream.ts'
-import { mayBeLost, SessionHeaders, sessionLost } from './session-headers.ts'
+import { type Era, MODERN_VERSION } from '../../protocol/mcp-constants.ts'
+import {
+  headerText,
+  type MirroredArgument,
+  mirroredArguments,
+  nameParamOf,
+} from '../../protocol/mcp-headers.ts'
+import {
+  failureOf,
+  isEventStream,
+  MessagePoster,
+  receiveBody,
+  responseLimit,
+  sessionLost,
+} from '../http/message-poster.ts'
+import { NotificationStream, receiveResponseStream } from './response-streams.ts'
 
 /** An error status, for the caller to judge. */
 interface Rejected {
@@ -195,4 +205,62 @@ export class StreamableHttpTransport implements Transport {
     if (this.#era === 'modern') return mirroredHeaders(message, this.#mirrors)
     return message.method === 'initialize' ? {} : this.#session.headers
   }
+}
+
+/** The mirrored arguments of each tool that has any. */
+type Mirrors = ReadonlyMap<string, readonly MirroredArgument[]>
+
+/** The headers in which the modern era repeats parts of a request, so that proxies need not read bodies. */
+export function mirroredHeaders({ method = '', params }: Outgoing, mirrors: Mirrors): Record<string, string> {
+  const headers: Record<string, string> = { 'mcp-protocol-version': MODERN_VERSION, 'mcp-method': method }
+  const given = isObject(params) ? params : {}
+  const name = given[nameParamOf(method) ?? '']
+  if (typeof name !== 'string') return headers
+  headers['mcp-name'] = headerText(name)
+  if (method !== 'tools/call') return headers
+  for (const { header, path } of mirrors.get(name) ?? []) {
+    const text = primitiveText(path.reduce(nestedMember, given.arguments))
+    if (text !== undefined) headers[`mcp-param-${header.toLowerCase()}`] = headerText(text)
+  }
+  return headers
+}
+
+/** The arguments that a tool list declares as mirrored. Invalid declarations are ignored. */
+export function mirrorsIn({ tools }: ToolList): Mirrors {
+  const found = tools.map(({ name, inputSchema }) => [String(name), mirroredArguments(inputSchema)] as const)
+  return new Map(found.filter(([, mirrored]) => mirrored.length > 0))
+}
+
+function nestedMember(value: unknown, key: string): unknown {
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+function primitiveText(value: unknown): string | undefined {
+  if (typeof value === 'string' || typeof value === 'boolean') return String(value)
+  return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined
+}
+
+/** The session with a legacy server. Not every server uses sessions. */
+class SessionHeaders {
+  id: string | undefined
+  protocol: string | undefined
+
+  /** The headers of every request but the first. */
+  get headers(): Record<string, string> {
+    return {
+      ...(this.id !== undefined && { 'mcp-session-id': this.id }),
+      ...(this.protocol !== undefined && { 'mcp-protocol-version': this.protocol }),
+    }
+  }
+
+  /** Takes the id from the response to `initialize`. */
+  begin({ headers }: HttpResponse): void {
+    const id = headers['mcp-session-id']
+    this.id = typeof id === 'string' && /^[\x21-\x7e]{1,1024}$/.test(id) ? id : undefined
+  }
+}
+
+/** Servers answer an unknown session with either status. */
+function mayBeLost(status: number): boolean {
+  return status === 404 || status === 400
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { objectText } from '../../../../test/support/arbitrary-json.ts'
-import { runs } from '../../../../test/support/full-or-short.ts'
+import { objectText } from '../../../test/support/arbitrary-json.ts'
+import { runs } from '../../../test/support/full-or-short.ts'
 import { memberOf, RawJson, rewritten, textOf, withMembers, withMeta } from './raw-json.ts'
 
 const raw = (json: string) => new RawJson(json, JSON.parse(json))

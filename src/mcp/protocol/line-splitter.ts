@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 
 /** One line of a stream, without its newline. */
-export interface Frame {
+export interface Line {
   readonly bytes: Buffer
   /** The number of bytes that were dropped because they exceed the limit. */
   readonly cut: number
@@ -16,37 +16,37 @@ const LF = 0x0a
 const CR = 0x0d
 const NOTHING = Buffer.alloc(0)
 const FIRST_ROOM = 1024
-/** From this size on a part is kept as a reference, and copied once when its frame is complete. */
+/** From this size on a part is kept as a reference, and copied once when its line is complete. */
 const LARGE_PART = 16 * 1024
 const TURN_MS = 3
 
 /**
  * Splits a stream at newlines and never holds more than `maxBytes`. Works on bytes, so a character that is split over two
- * chunks is complete in its frame. A `\r` before the newline is dropped. An empty line is an empty frame.
+ * chunks is complete in its line. A `\r` before the newline is dropped.
  */
-export class Frames {
+export class LineSplitter {
   readonly #maxBytes: number
-  readonly #onFrame: (frame: Frame) => void
-  /** The kept bytes of the unfinished frame: references to large parts, then `#used` bytes of `#room`. */
+  readonly #onLine: (line: Line) => void
+  /** The kept bytes of the unfinished line: references to large parts, then `#used` bytes of `#room`. */
   #parts: Buffer[] = []
   #room: Buffer = NOTHING
   #used = 0
   #kept = 0
-  /** The number of all bytes of the unfinished frame, kept or not, and the last byte. */
+  /** The number of all bytes of the unfinished line, kept or not, and the last byte. */
   #seen = 0
   #last = 0
 
-  constructor(maxBytes: number, onFrame: (frame: Frame) => void) {
+  constructor(maxBytes: number, onLine: (line: Line) => void) {
     this.#maxBytes = maxBytes
-    this.#onFrame = onFrame
+    this.#onLine = onLine
   }
 
-  /** Memory held for the unfinished frame. */
+  /** Memory held for the unfinished line. */
   get heldBytes(): number {
     return this.#parts.reduce((sum, { length }) => sum + length, this.#room.length)
   }
 
-  /** Returns the number of bytes that were read. Stops after a frame when `isDone` returns true. */
+  /** Returns the number of bytes that were read. Stops after a line when `isDone` returns true. */
   push(chunk: Buffer, isDone: () => boolean = never): number {
     let start = 0
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
@@ -60,7 +60,7 @@ export class Frames {
     return chunk.length
   }
 
-  /** The stream has ended. Bytes after the last newline are a frame, too. */
+  /** The stream has ended. Bytes after the last newline are a line, too. */
   end(): void {
     if (this.#seen > 0) this.#finish(NOTHING)
   }
@@ -82,7 +82,7 @@ export class Frames {
   #emit(bytes: Buffer, seen: number, last: number | undefined, borrowed: boolean): void {
     const length = last === CR ? seen - 1 : seen
     const kept = Math.min(bytes.length, length, this.#maxBytes)
-    this.#onFrame({ bytes: bytes.subarray(0, kept), cut: length - kept, borrowed })
+    this.#onLine({ bytes: bytes.subarray(0, kept), cut: length - kept, borrowed })
   }
 
   #keep(part: Buffer): void {
@@ -120,20 +120,20 @@ export class Frames {
 const never = () => false
 
 /**
- * Reads a stream in frames, for at most 3 ms per turn of the event loop. One turn can bring 2 MiB of short lines, which
+ * Reads a stream in lines, for at most 3 ms per turn of the event loop. One turn can bring 2 MiB of short lines, which
  * would block all other work. The rest is read in the next turn, and the stream is paused until then.
  */
-export class FrameReader {
+export class LineReader {
   readonly #stream: Readable
-  readonly #frames: Frames
+  readonly #splitter: LineSplitter
   readonly #waiting: Buffer[] = []
   #reading = false
   #turn: NodeJS.Immediate | undefined
   #turnEndsAt = 0
 
-  constructor(stream: Readable, maxBytes: number, onFrame: (frame: Frame) => void) {
+  constructor(stream: Readable, maxBytes: number, onLine: (line: Line) => void) {
     this.#stream = stream
-    this.#frames = new Frames(maxBytes, onFrame)
+    this.#splitter = new LineSplitter(maxBytes, onLine)
     stream.on('data', (chunk: Buffer) => {
       this.#waiting.push(chunk)
       const isOneLine = chunk.indexOf(LF) === chunk.length - 1
@@ -162,7 +162,7 @@ export class FrameReader {
     this.#reading = true
     try {
       for (let chunk = this.#waiting.shift(); chunk; chunk = this.#waiting.shift()) {
-        const taken = this.#frames.push(chunk, isDone)
+        const taken = this.#splitter.push(chunk, isDone)
         if (taken === chunk.length) continue
         this.#waiting.unshift(chunk.subarray(taken))
         this.#stream.pause()
@@ -175,6 +175,6 @@ export class FrameReader {
 
   #finish(): void {
     this.#read(never)
-    this.#frames.end()
+    this.#splitter.end()
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { headerProblem, mirroredArguments } from './x-mcp-header.ts'
+import { headerProblem, mirroredArguments } from './mcp-headers.ts'
 
 const region = { type: 'string', 'x-mcp-header': 'Region' }
 

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { stopwatch } from '../../../test/support/measuring.ts'
-import { FrameReader, Frames, LOG_LINE_MAX_BYTES } from './frames.ts'
+import { LineReader, LineSplitter, LOG_LINE_MAX_BYTES } from './line-splitter.ts'
 
 type Seen = { readonly text: string; readonly cut: number }
 
@@ -30,29 +30,29 @@ test.each<[string, string[], Seen[]]>([
     [{ text: '12345678', cut: 4 }, ...texts('d')],
   ],
   ['a line that is too long and never ends', ['12345678', '9'], [{ text: '12345678', cut: 1 }]],
-])('frames are correct for %s', (_, chunks, expected) => {
+])('lines are correct for %s', (_, chunks, expected) => {
   expect(
-    framesOf(
+    linesOf(
       chunks.map((chunk) => Buffer.from(chunk)),
       8,
     ).map(textOf),
   ).toEqual(expected)
 })
 
-test('a character that is split over two chunks is complete in its frame', () => {
+test('a character that is split over two chunks is complete in its line', () => {
   const bytes = Buffer.from('größe 🎈\n')
   for (let at = 0; at <= bytes.length; at++) {
-    const [frame] = framesOf([bytes.subarray(0, at), bytes.subarray(at)], 64)
-    expect(frame?.bytes.toString()).toBe('größe 🎈')
+    const [line] = linesOf([bytes.subarray(0, at), bytes.subarray(at)], 64)
+    expect(line?.bytes.toString()).toBe('größe 🎈')
   }
 })
 
-test('frames do not depend on how the bytes are split into chunks', () => {
+test('lines do not depend on how the bytes are split into chunks', () => {
   const byte = fc.oneof(fc.constantFrom(0x0a, 0x0d, 0x61), fc.nat({ max: 255 }))
   const chunk = fc.array(byte, { maxLength: 40 }).map((bytes) => Buffer.from(bytes))
   fc.assert(
     fc.property(fc.array(chunk, { maxLength: 20 }), fc.integer({ min: 1, max: 30 }), (chunks, maxBytes) => {
-      expect(framesOf(chunks, maxBytes).map(hexOf)).toEqual(naive(Buffer.concat(chunks), maxBytes).map(hexOf))
+      expect(linesOf(chunks, maxBytes).map(hexOf)).toEqual(naive(Buffer.concat(chunks), maxBytes).map(hexOf))
     }),
     { numRuns: 2000 },
   )
@@ -60,11 +60,11 @@ test('frames do not depend on how the bytes are split into chunks', () => {
 
 test('the buffer grows by doubling, so a million single bytes do not cause a million copies', () => {
   const sizes = new Set<number>()
-  const frames = new Frames(1024 * 1024, () => undefined)
+  const lines = new LineSplitter(1024 * 1024, () => undefined)
   const one = Buffer.from('x')
   for (let sent = 0; sent < 1_000_000; sent++) {
-    frames.push(one)
-    sizes.add(frames.heldBytes)
+    lines.push(one)
+    sizes.add(lines.heldBytes)
   }
   expect(sizes.size).toBeLessThanOrEqual(11)
   expect(Math.max(...sizes)).toBeLessThanOrEqual(1024 * 1024)
@@ -75,38 +75,38 @@ test('a line of 100 MB in chunks of 64 KiB takes no more memory than the limit, 
   const count = 1600
   const seen: Seen[] = []
   let held = 0
-  const frames = new Frames(LOG_LINE_MAX_BYTES, (frame) => seen.push(lengthOf(frame)))
+  const lines = new LineSplitter(LOG_LINE_MAX_BYTES, (line) => seen.push(lengthOf(line)))
   const spent = stopwatch()
   for (let sent = 0; sent < count; sent++) {
-    frames.push(chunk)
-    held = Math.max(held, frames.heldBytes)
+    lines.push(chunk)
+    held = Math.max(held, lines.heldBytes)
   }
-  frames.push(Buffer.from('\nnext\n'))
+  lines.push(Buffer.from('\nnext\n'))
 
   expect(spent()).toBeLessThan(1000)
   expect(held).toBe(LOG_LINE_MAX_BYTES)
-  expect(frames.heldBytes).toBe(0)
+  expect(lines.heldBytes).toBe(0)
   expect(seen).toEqual([
     { text: String(LOG_LINE_MAX_BYTES), cut: count * chunk.length - LOG_LINE_MAX_BYTES },
     { text: '4', cut: 0 },
   ])
 })
 
-test('a frame does not change when later chunks arrive', () => {
+test('a line does not change when later chunks arrive', () => {
   const kept: Buffer[] = []
-  const frames = new Frames(64, ({ bytes }) => kept.push(bytes))
-  for (const part of ['one', ' and\ntwo', ' too\n', 'three\n']) frames.push(Buffer.from(part))
+  const lines = new LineSplitter(64, ({ bytes }) => kept.push(bytes))
+  for (const part of ['one', ' and\ntwo', ' too\n', 'three\n']) lines.push(Buffer.from(part))
   expect(kept.map(String)).toEqual(['one and', 'two too', 'three'])
 })
 
-describe('frame reader', () => {
+describe('line reader', () => {
   const LINES = 200
 
   /** A reader that takes half a millisecond per line. */
   function slowReader() {
     const stream = new PassThrough({ highWaterMark: 16 })
     const seen: string[] = []
-    new FrameReader(stream, 64, ({ bytes }) => {
+    new LineReader(stream, 64, ({ bytes }) => {
       for (const end = performance.now() + 0.5; performance.now() < end; );
       seen.push(bytes.toString())
     })
@@ -165,14 +165,14 @@ const textOf = ({ bytes, cut }: Found): Seen => ({ text: bytes.toString(), cut }
 const hexOf = ({ bytes, cut }: Found): Seen => ({ text: bytes.toString('hex'), cut })
 const lengthOf = ({ bytes, cut }: Found): Seen => ({ text: String(bytes.length), cut })
 
-function framesOf(chunks: readonly Buffer[], maxBytes: number): Found[] {
+function linesOf(chunks: readonly Buffer[], maxBytes: number): Found[] {
   const found: Found[] = []
-  const frames = new Frames(maxBytes, (frame) => found.push(frame))
+  const lines = new LineSplitter(maxBytes, (line) => found.push(line))
   for (const chunk of chunks) {
-    frames.push(chunk)
-    expect(frames.heldBytes).toBeLessThanOrEqual(maxBytes)
+    lines.push(chunk)
+    expect(lines.heldBytes).toBeLessThanOrEqual(maxBytes)
   }
-  frames.end()
+  lines.end()
   return found
 }
 

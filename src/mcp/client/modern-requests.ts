@@ -1,0 +1,244 @@
+import { isObject } from '../../kernel/is-object.ts'
+import { memo } from '../../kernel/memo.ts'
+import { within } from '../../kernel/within.ts'
+import {
+  CallFailure,
+  type CallResult,
+  isMethodNotFound,
+  type ModernParams,
+  type OnServerRequest,
+  type Params,
+  type TimedCallOptions,
+} from '../protocol/call.ts'
+import { metaOf } from '../protocol/json-rpc-message.ts'
+import { CODES, META, MODERN_VERSION, SHOWS_PAGES, uiIn } from '../protocol/mcp-constants.ts'
+import { plainOf, withMembers, withMeta } from '../protocol/raw-json.ts'
+import type { Requester } from './json-rpc-peer.ts'
+import { CLIENT_CAPABILITIES, neededCapability } from './server-requests.ts'
+
+/** Adds the `_meta` that the modern era requires to every request. Keys that the caller has set stay. */
+export function modernRequester(peer: Requester, version: string): Requester {
+  const own = {
+    [META.protocolVersion]: MODERN_VERSION,
+    [META.clientCapabilities]: { extensions: SHOWS_PAGES },
+    [META.clientInfo]: { name: 'toolroom', version },
+  }
+  const asModern = (params: unknown, { capabilities }: TimedCallOptions) => {
+    const declared = capabilities && { [META.clientCapabilities]: forwardedCapabilities(capabilities) }
+    const given = metaOf(plainOf(params))
+    const missing = Object.entries({ ...own, ...declared }).filter(([name]) => !Object.hasOwn(given, name))
+    return withMeta(params, Object.fromEntries(missing))
+  }
+  return {
+    request: (method, params, options) => peer.request(method, asModern(params, options), options),
+    requestRaw: (method, params, options) => peer.requestRaw(method, asModern(params, options), options),
+  }
+}
+
+/** The part of a caller's capabilities that a server may use through Toolroom. */
+const forwardedCapabilities = memo((capabilities: Params): object => {
+  const { extensions: _, ...others } = capabilities
+  const extensions = uiIn(capabilities)
+  const kept = Object.entries(others).filter(([name]) => Object.hasOwn(CLIENT_CAPABILITIES, name))
+  return { ...Object.fromEntries(kept), ...(extensions && { extensions }) }
+})
+
+const MAX_ROUNDS = 10
+/** What all answers to one call may take together. An agent has a shorter limit for each of them. */
+const MAX_INPUT_MS = 3_600_000
+const INPUT_REQUIRED = 'input_required'
+
+/**
+ * A complete result of a modern server for a legacy caller. A modern server does not send requests while it works: it
+ * answers `input_required` with its requests, and expects our request again together with the responses. As for a legacy
+ * server, the time that the caller takes for an answer does not count: then the server is not the slow side.
+ */
+export async function requestComplete(
+  requester: Requester,
+  method: string,
+  params: unknown,
+  options: TimedCallOptions,
+  maxInputMs = MAX_INPUT_MS,
+): Promise<CallResult> {
+  let deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY)
+  const inputEndsAt = performance.now() + maxInputMs
+  let next = params
+  for (let round = 0; round <= MAX_ROUNDS; round += 1) {
+    const timeoutMs = Math.max(1, deadline - performance.now())
+    const result = await requester.requestRaw(method, next, { ...options, timeoutMs })
+    // The search in the bytes avoids parsing large results.
+    if (!result.json.includes(INPUT_REQUIRED)) return result
+    if (!isObject(result.value) || result.value.resultType !== INPUT_REQUIRED) return result
+    const { inputRequests, requestState } = result.value
+    const requiredAt = performance.now()
+    const inputResponses = isObject(inputRequests)
+      ? await respondTo(inputRequests, method, options, inputEndsAt)
+      : undefined
+    deadline += performance.now() - requiredAt
+    next = withMembers(params, {
+      ...(inputResponses !== undefined && { inputResponses }),
+      ...(requestState !== undefined && { requestState }),
+    })
+  }
+  throw new CallFailure('remote', `${method} still required input after ${MAX_ROUNDS} rounds`)
+}
+
+/** Sequentially, in the order of the server, because a person may have to answer them. */
+async function respondTo(
+  inputRequests: Record<string, unknown>,
+  method: string,
+  { onServerRequest, signal }: TimedCallOptions,
+  endsAt: number,
+): Promise<unknown> {
+  const responses: [string, unknown][] = []
+  for (const [key, request] of Object.entries(inputRequests)) {
+    const { method: required, params } = isObject(request) ? request : {}
+    const response = respond(String(required).slice(0, 100), params, method, onServerRequest)
+    const given = await within(response, Math.max(1, endsAt - performance.now()), signal)
+    if (signal?.aborted) throw new CallFailure('cancelled', `${method} was cancelled`)
+    if (given === 'late') throw new CallFailure('timeout', `${required} was not answered in time`)
+    responses.push([key, given])
+  }
+  return withMembers(undefined, Object.fromEntries(responses))
+}
+
+async function respond(
+  required: string,
+  params: unknown,
+  method: string,
+  onServerRequest: OnServerRequest | undefined,
+): Promise<unknown> {
+  if (neededCapability(required) === undefined)
+    throw new CallFailure('remote', `${method} requires ${required}, which is not supported`)
+  if (!onServerRequest)
+    throw new CallFailure('remote', `${method} requires ${required}, which the client does not support`)
+  return onServerRequest(required, params).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String((error as { message?: unknown })?.message)
+    throw new CallFailure('remote', `${method} requires ${required}, which was refused: ${why.slice(0, 300)}`)
+  })
+}
+
+/**
+ * Rejects a `requestState` for a legacy server. Such a server never issued one, so the request continues a call that has
+ * ended, and repeating that call could have its effects twice.
+ */
+export function refuseUnknownState({ requestState }: ModernParams): void {
+  if (requestState === undefined) return
+  const message = 'This requestState is unknown or has expired. Send the call again without it'
+  throw new CallFailure('remote', message, { code: CODES.params, message })
+}
+
+const DONE: CallResult = { value: {}, json: Buffer.from('{}') }
+
+/** The requests that are translated. */
+export const TRANSLATED = ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
+
+/**
+ * Translates requests that only legacy servers support for a modern server: the log level is sent with each request, and
+ * resource subscriptions become one `subscriptions/listen` request.
+ */
+export class LegacyRequestTranslator {
+  readonly #requester: Requester
+  readonly #uris = new Set<string>()
+  logLevel: string | undefined
+  #subscription: AbortController | undefined
+
+  constructor(requester: Requester) {
+    this.#requester = requester
+  }
+
+  /** Handles a request that is translated. */
+  async handle(method: string, params: unknown): Promise<CallResult> {
+    const given = plainOf(params)
+    const { uri, level } = isObject(given) ? given : {}
+    if (method === 'logging/setLevel') this.logLevel = typeof level === 'string' ? level : undefined
+    else if (typeof uri !== 'string') return DONE
+    else if (method === 'resources/unsubscribe') {
+      if (this.#uris.delete(uri)) this.#subscribe(this.#uris)
+    } else if (!this.#uris.has(uri)) this.#subscribe(this.#uris.add(uri))
+    return DONE
+  }
+
+  /** The params with the log level, which a modern server receives with each request. */
+  withLogLevel(params: unknown): unknown {
+    const isSet = metaOf(plainOf(params))[META.logLevel] !== undefined
+    return isSet ? params : withMeta(params, { [META.logLevel]: this.logLevel })
+  }
+
+  close(): void {
+    this.#subscription?.abort()
+  }
+
+  /** The new subscription starts before the old one ends, so that no notification is missed. */
+  #subscribe(uris: ReadonlySet<string>): void {
+    const before = this.#subscription
+    this.#subscription = uris.size > 0 ? new AbortController() : undefined
+    if (this.#subscription) {
+      const notifications = { resourceSubscriptions: [...uris] }
+      new ChangeSubscription(this.#requester, () => {}, notifications, this.#subscription.signal)
+    }
+    before?.abort()
+  }
+}
+
+const RESUBSCRIBE_MS = 60_000
+
+/** Keeps a `subscriptions/listen` request open at a modern server. The server may end it at any time, which is not an error. */
+export class ChangeSubscription {
+  readonly #requester: Requester
+  readonly #onGap: () => void
+  readonly #notifications: object
+  readonly #signal: AbortSignal | undefined
+  #timer: NodeJS.Timeout | undefined
+  #closed = false
+
+  /** `onGap`: the subscription was interrupted, so a change may have been missed. `signal` ends it before the connection ends. */
+  constructor(requester: Requester, onGap: () => void, notifications: object, signal?: AbortSignal) {
+    this.#requester = requester
+    this.#onGap = onGap
+    this.#notifications = notifications
+    this.#signal = signal
+    signal?.addEventListener('abort', () => this.close(), { once: true })
+    this.#subscribe()
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+  }
+
+  #subscribe(): void {
+    const startedAt = performance.now()
+    const resubscribe = () => {
+      if (this.#closed) return
+      const waitMs = Math.max(0, startedAt + RESUBSCRIBE_MS - performance.now())
+      this.#timer = setTimeout(() => {
+        this.#subscribe()
+        this.#onGap()
+      }, waitMs)
+    }
+    const params = { notifications: this.#notifications }
+    void this.#requester
+      .request('subscriptions/listen', params, { timeoutMs: null, signal: this.#signal })
+      .then(resubscribe, (error: unknown) => isFinal(error) || resubscribe())
+  }
+}
+
+function isFinal(error: unknown): boolean {
+  return isMethodNotFound(error) || (error instanceof CallFailure && error.reason === 'closed')
+}
+
+const CHANGES = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+}
+
+/** The list changes that a server announces, as the parameter of a subscription. Undefined when there are none. */
+export function announcedChanges(capabilities: Params): object | undefined {
+  const kinds = Object.entries(CHANGES).filter(([name]) => {
+    const capability = capabilities[name]
+    return isObject(capability) && capability.listChanged === true
+  })
+  return kinds.length > 0 ? Object.fromEntries(kinds.map(([, kind]) => [kind, true])) : undefined
+}
