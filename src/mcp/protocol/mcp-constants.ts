@@ -1,5 +1,4 @@
 import { isObject } from '../../kernel/is-object.ts'
-import type { Params } from './call.ts'
 
 /** The two families of MCP revisions: legacy ones have a handshake and sessions, modern ones are stateless. */
 export type Era = 'legacy' | 'modern'
@@ -53,7 +52,9 @@ export const UI = `${META_PREFIX}ui`
 /** What a client declares that shows pages. */
 export const SHOWS_PAGES = { [UI]: { mimeTypes: ['text/html;profile=mcp-app'] } }
 
+type Members = Readonly<Record<string, unknown>>
+
 /** The `extensions` of a client or a server, reduced to MCP Apps. Undefined when it does not declare them. */
-export function uiIn({ extensions }: Params): Params | undefined {
+export function uiIn({ extensions }: Members): Members | undefined {
   return isObject(extensions) && extensions[UI] !== undefined ? { [UI]: extensions[UI] } : undefined
 }
