@@ -16,7 +16,10 @@ const WINGS: Readonly<Record<string, Wing>> = {
   },
   net: { imports: ['kernel'], folders: ['.', 'oauth'] },
   mcp: { imports: ['kernel', 'net'], folders: ['protocol', 'client', 'transports'] },
-  supervisor: { imports: ['kernel', 'mcp/protocol'], folders: 'any' },
+  supervisor: {
+    imports: ['kernel', 'mcp/protocol'],
+    folders: ['platform', 'process', 'places', 'exit', 'orphans', '.'],
+  },
   servers: {
     imports: ['kernel', 'net', 'mcp/protocol'],
     folders: ['shared', 'jobs', 'isolation', 'orphans', 'apps', 'packages', 'logins', 'http', 'stdio'],
@@ -84,10 +87,8 @@ const READERS: Readonly<Record<string, string>> = {
   'store/configuration/open-file.ts': 'our database and its backups',
   'store/sqlite/data-file.ts': 'our databases',
   'supervisor/process/mark.ts': 'our mark',
-  'supervisor/platform/linux/cgroup.ts': '/proc',
-  'supervisor/platform/linux/linux-table.ts': '/proc',
+  'supervisor/platform/linux/linux.ts': '/proc and /etc/passwd',
   'supervisor/platform/linux/proc.ts': '/proc',
-  'supervisor/platform/unix/adoption.ts': '/etc/passwd',
   'supervisor/places/sandbox/lost-files.ts': 'opens folders, and reads no contents',
   'cli/compiled.ts': 'our program',
   'cli/completion/cache.ts': 'our cache',

@@ -5,7 +5,6 @@ import type { Stream } from '../kernel/log.ts'
 import type { LastError } from '../kernel/server-state.ts'
 import { LineReader, LOG_LINE_MAX_BYTES } from '../mcp/protocol/line-splitter.ts'
 import { explainExit } from './exit/explain-exit.ts'
-import { Tail } from './exit/tail.ts'
 import type { Placed, Places } from './places/places.ts'
 import { StartFailure } from './process/start-child.ts'
 import { type Graces, stopLadder } from './process/stop-ladder.ts'
@@ -99,5 +98,27 @@ export async function launch(options: Options): Promise<Launched> {
       const read = Promise.allSettled([finished(child.errors), finished(child.output)])
       await Promise.race([read, sleep(LAST_OUTPUT_MS, undefined, { ref: false })])
     },
+  }
+}
+
+const MAX_LINES = 40
+const MAX_CHARACTERS = 2000
+
+/** The last lines of a process, to explain its exit. */
+class Tail {
+  readonly #lines: string[] = []
+
+  add(line: string): void {
+    if (line.trim() === '') return
+    this.#lines.push(line.length > MAX_CHARACTERS ? `${line.slice(0, MAX_CHARACTERS)}…` : line)
+    if (this.#lines.length > MAX_LINES) this.#lines.shift()
+  }
+
+  get all(): readonly string[] {
+    return [...this.#lines]
+  }
+
+  last(count: number): string[] {
+    return this.#lines.slice(-count)
   }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RestartRules } from '../kernel/server-state.ts'
-import { type Ending, type ProcessEnd, restartAfter } from './restart-policy.ts'
+import { type EndedRun, type ProcessEnd, restartAfter } from './restart-policy.ts'
 
 const crash: ProcessEnd = { kind: 'exit', code: 1 }
 const done: ProcessEnd = { kind: 'exit', code: 0 }
@@ -10,7 +10,7 @@ const neverReady: ProcessEnd = { kind: 'never_ready' }
 const pipeClosed: ProcessEnd = { kind: 'pipe_closed' }
 
 const rules: RestartRules = { policy: 'on_failure', max_delay_s: 300 }
-const quick: Ending = { end: crash, ranMs: 0, failuresInRow: 0, startsMsAgo: [], random: 0.5 }
+const quick: EndedRun = { end: crash, ranMs: 0, failuresInRow: 0, startsMsAgo: [], random: 0.5 }
 
 test.each<[RestartRules['policy'], ProcessEnd, 'stop' | 'retry']>([
   ['on_failure', crash, 'retry'],
@@ -33,7 +33,7 @@ test.each<[RestartRules['policy'], ProcessEnd, 'stop' | 'retry']>([
   expect(restartAfter({ ...rules, policy }, { ...quick, end }).kind).toBe(kind)
 })
 
-test.each<[string, Partial<Ending>, number, number]>([
+test.each<[string, Partial<EndedRun>, number, number]>([
   ['the first quick failure', {}, 1000, 1],
   ['the second quick failure', { failuresInRow: 1 }, 2000, 2],
   ['the third quick failure', { failuresInRow: 2 }, 4000, 3],

@@ -1,5 +1,7 @@
 import { RESTART_DELAYS_S } from '../kernel/restart-delays.ts'
 import type { LastError, RestartRules } from '../kernel/server-state.ts'
+import type { Exit } from './platform/platform.ts'
+import { StartFailure } from './process/start-child.ts'
 
 /** How a process ended without having been stopped. */
 export type ProcessEnd =
@@ -10,7 +12,7 @@ export type ProcessEnd =
   /** Ended by Toolroom, because it closed its stdin or stdout. */
   | { readonly kind: 'pipe_closed' }
 
-export interface Ending {
+export interface EndedRun {
   readonly end: ProcessEnd
   /** Time in `running`, from the monotonic clock; 0 if it never was. */
   readonly ranMs: number
@@ -22,7 +24,7 @@ export interface Ending {
   readonly random: number
 }
 
-export type Restart =
+type Restart =
   | { readonly kind: 'stop' }
   /** `attempt` counts consecutive failures, including this one. */
   | { readonly kind: 'retry'; readonly delayMs: number; readonly attempt: number }
@@ -44,7 +46,7 @@ const PERMANENT: ReadonlySet<string> = new Set([
 export const isPermanent = ({ code }: LastError): boolean => PERMANENT.has(code)
 
 /** Whether and when to restart a server that ended. Not for configuration errors, which need the user. */
-export function restartAfter(rules: RestartRules, ending: Ending): Restart {
+export function restartAfter(rules: RestartRules, ending: EndedRun): Restart {
   if (!allows(rules.policy, ending.end)) return { kind: 'stop' }
   const attempt = ending.ranMs >= RESET_AFTER_MS ? 1 : ending.failuresInRow + 1
   const delayMs = Math.max(delayOf(rules, ending, attempt), waitForWindow(ending.startsMsAgo))
@@ -62,7 +64,7 @@ function allows(policy: RestartRules['policy'], end: ProcessEnd): boolean {
   }
 }
 
-function delayOf({ max_delay_s }: RestartRules, { end, ranMs, random }: Ending, attempt: number): number {
+function delayOf({ max_delay_s }: RestartRules, { end, ranMs, random }: EndedRun, attempt: number): number {
   if (end.kind !== 'never_ready' && ranMs >= AT_ONCE_AFTER_MS) return 0
   const step = RESTART_DELAYS_S[attempt - 1]
   if (step === undefined) return max_delay_s * 1000
@@ -77,3 +79,31 @@ function waitForWindow(startsMsAgo: readonly number[]): number {
   const sixthLast = startsMsAgo.toSorted((a, b) => a - b)[STARTS_PER_WINDOW - 1]
   return sixthLast === undefined ? 0 : Math.max(0, Math.ceil(WINDOW_MS - sixthLast))
 }
+
+/** How one run of a server ended. */
+export type Ending =
+  /** By a stop or a restart. */
+  | { readonly kind: 'requested' }
+  /** The user has to change something first. */
+  | { readonly kind: 'failed'; readonly error: LastError }
+  | { readonly kind: 'ended'; readonly error: LastError; readonly end: ProcessEnd; readonly ranMs: number }
+
+/** The ending of a start that was rejected. */
+export function endingOf(error: unknown): Ending {
+  if (!(error instanceof StartFailure)) {
+    const message = `Internal error during the start: ${error instanceof Error ? error.message : String(error)}`
+    return {
+      kind: 'failed',
+      error: { code: 'internal_error', message, hint: 'Read the log, then start it again' },
+    }
+  }
+  if (!error.retry) return { kind: 'failed', error: error.error }
+  return { kind: 'ended', error: error.error, end: { kind: 'never_ready' }, ranMs: 0 }
+}
+
+export const endOf = ({ code, signal }: Exit): ProcessEnd =>
+  signal === null ? { kind: 'exit', code: code ?? 0 } : { kind: 'signal', signal }
+
+/** An exit with code 0 after the handshake, which is no error of a server that a call starts again. */
+export const isCleanExit = (ending: Ending): boolean =>
+  ending.kind === 'ended' && ending.ranMs > 0 && ending.end.kind === 'exit' && ending.end.code === 0

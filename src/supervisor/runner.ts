@@ -10,10 +10,10 @@ import {
   type StopStep,
 } from '../kernel/server-state.ts'
 import { systemTimeOf } from '../kernel/time.ts'
-import { type Ending, endingOf, endOf, isCleanExit } from './ending.ts'
 import { Joiners } from './joiners.ts'
 import type { Exit, ProcessUsage } from './platform/platform.ts'
-import { isPermanent, restartAfter } from './restart-policy.ts'
+import { type Ending, endingOf, endOf, isCleanExit, isPermanent, restartAfter } from './restart-policy.ts'
+
 import type { StartSlots } from './start-slots.ts'
 
 /** A process that was started. It may or may not become a running tool server. */
@@ -28,7 +28,7 @@ export interface Launched {
   /** The last lines of stderr. */
   readonly tail: readonly string[]
   explain(exit: Exit, wasRunning: boolean): LastError
-  /** Of the process and all its descendants; undefined if the system does not tell. */
+  /** What the process and all its descendants use; undefined if the system does not tell. */
   usage(): Promise<readonly ProcessUsage[] | undefined>
   /** Ends the process, if it is still running, and all its children. */
   stop(onStep: (step: StopStep) => void): Promise<unknown>
@@ -226,8 +226,8 @@ export class Runner {
     }
     const next = restart?.kind === 'retry' ? restart : undefined
     const wasRunning = ending.kind === 'ended' && ending.ranMs > 0
-    // A failed start answers those who joined it. After the end of a running server, they wait for the next start. So do
-    // those who started it after its process had ended, and theirs is at once.
+    // A failed start answers all requests that wait for it. After the end of a running server, they wait for the next
+    // start. A start that was requested after the process had ended follows at once, so nothing is answered before it.
     if (!wasRunning) this.#answer({ ok: false, error })
     else if (next) this.#joining.answerEarly(this.#retryAt, error)
     else if (this.#starting.length === 0) this.#joining.answer({ ok: false, error })

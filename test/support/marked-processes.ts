@@ -4,11 +4,12 @@ import { expect, onTestFinished } from 'vitest'
 import type { Isolation } from '../../src/kernel/server-state.ts'
 import { Places } from '../../src/supervisor/places/places.ts'
 import { processesMarked } from '../../src/supervisor/platform/linux/proc.ts'
-import type { AfterUs, Launch, ProcessGroup, ProcessGroups } from '../../src/supervisor/platform/platform.ts'
+import type { Launch, ProcessGroup, ProcessGroups } from '../../src/supervisor/platform/platform.ts'
 import { thisPlatform } from '../../src/supervisor/platform/this-platform.ts'
-import { INHERITED } from '../../src/supervisor/platform/unix/inherited.ts'
-import { Signals } from '../../src/supervisor/platform/unix/signals.ts'
-import { Sweeper } from '../../src/supervisor/platform/unix/sweep.ts'
+import type { ReaperLink } from '../../src/supervisor/platform/unix/reaper.ts'
+import { Signals, Sweeper } from '../../src/supervisor/platform/unix/signals.ts'
+import { INHERITED } from '../../src/supervisor/platform/unix/unix.ts'
+
 import { UnixProcessGroups } from '../../src/supervisor/platform/unix/unix-process-groups.ts'
 import { programFinder } from '../../src/supervisor/process/start-child.ts'
 import { platform as darwin } from '../fixtures/darwin-on-linux.ts'
@@ -62,7 +63,7 @@ export async function processesOf(mark: string): Promise<number[]> {
 const CONSOLE = 'conhost.exe'
 
 /** For tests whose processes are ended by their mark. */
-export const NO_REAPER: AfterUs = {
+export const NO_REAPER: ReaperLink = {
   watch: () => {},
   forget: () => {},
   watchProcess: () => {},
@@ -71,7 +72,10 @@ export const NO_REAPER: AfterUs = {
 }
 
 /** ProcessGroups without a reaper on Linux, and as the service has them on the other systems. */
-export function groupsOf(mark: string, reaper: AfterUs = NO_REAPER): Pick<ProcessGroups, 'start' | 'endAll'> {
+export function groupsOf(
+  mark: string,
+  reaper: ReaperLink = NO_REAPER,
+): Pick<ProcessGroups, 'start' | 'endAll'> {
   const marks = { ofFolder: mark, ofRun: mark }
   if (showsMarks) return new UnixProcessGroups({ ...rules, inherited: INHERITED, marks, reaper })
   const groups = tested.openProcessGroups({ marks, wasKilled: false, onTrouble: expect.unreachable })

@@ -7,8 +7,7 @@ import { stopwatch } from '../../../test/support/measuring.ts'
 import { leaveBehind } from '../../../test/support/orphan.ts'
 import { commandLine, listProcesses, readProcess } from '../platform/linux/proc.ts'
 import { thisPlatform as platform } from '../platform/this-platform.ts'
-import { endOrphan } from './end-orphan.ts'
-import { findOrphans } from './orphans.ts'
+import { endOrphan, findOrphans } from './orphans.ts'
 
 const mark = 'OUR_MARK=abc'
 const { table } = platform

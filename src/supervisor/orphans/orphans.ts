@@ -1,15 +1,17 @@
-import type { Orphan } from '../../kernel/orphan.ts'
+import type { Orphan, OrphanEnd } from '../../kernel/orphan.ts'
 import { maskArgs } from '../../kernel/secrets/secrets.ts'
+import type { Platform } from '../platform/platform.ts'
 import {
   allProcesses,
+  childrenIn,
   isStillThere,
   type ProcessFacts,
   type ProcessTable,
+  withDescendants,
 } from '../platform/process-table.ts'
-import { childrenIn, withDescendants } from '../platform/tree.ts'
 import { looksLikeMcp } from './looks-like-mcp.ts'
 
-export interface CensusOptions {
+interface CensusOptions {
   readonly table: ProcessTable
   /** The mark of our own processes: `NAME=value` or the start of it. */
   readonly mark: string
@@ -20,14 +22,14 @@ export async function findOrphans(options: CensusOptions): Promise<Orphan[]> {
   return (await census(options)).map(({ orphan }) => orphan)
 }
 
-export interface Family {
+interface Family {
   readonly orphan: Orphan
   /** The root, then all its descendants. */
   readonly tree: readonly ProcessFacts[]
 }
 
 /** Cheap checks come first, so that only a few processes are read in full. */
-export async function census({ table, mark }: CensusOptions): Promise<Family[]> {
+async function census({ table, mark }: CensusOptions): Promise<Family[]> {
   await table.refresh()
   const processes = allProcesses(table).filter(({ zombie }) => !zombie)
   const children = childrenIn(processes)
@@ -60,4 +62,15 @@ async function describe(table: ProcessTable, tree: readonly ProcessFacts[]): Pro
     processes: tree.length,
   }
   return isStillThere(table, root) ? { orphan, tree } : undefined // otherwise its pid may have been reused meanwhile
+}
+
+/** Ends an orphan and all its children, if it still is one. */
+export async function endOrphan(
+  id: string,
+  { platform, mark }: { readonly platform: Platform; readonly mark: string },
+): Promise<OrphanEnd> {
+  const found = (await census({ table: platform.table, mark })).find(({ orphan }) => orphan.id === id)
+  if (!found) return { outcome: 'gone' }
+  const { orphan, tree } = found
+  return { outcome: await platform.endForeign(tree), orphan }
 }

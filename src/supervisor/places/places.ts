@@ -3,13 +3,12 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Isolation } from '../../kernel/server-state.ts'
 import type { Marks, ProcessGroups } from '../platform/platform.ts'
-import { type Definition, type Starting, startChild } from '../process/start-child.ts'
+import { type Definition, type ServerProcess, type Starting, startChild } from '../process/start-child.ts'
 import type { Ability } from './ability.ts'
 import type { Containers } from './container/containers.ts'
 import type { Image, Pulling } from './container/images.ts'
 import type { LostFiles } from './sandbox/lost-files.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
-import type { ServerProcess } from './server-process.ts'
 
 /** What to run, and with which isolation. */
 export interface Placed extends Definition {

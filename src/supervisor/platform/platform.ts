@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { KnownProcess, ProcessFacts, ProcessTable } from './process-table.ts'
+import type { ProcessFacts, ProcessTable } from './process-table.ts'
 import type { Place, Resolved } from './programs.ts'
 
 /** What Toolroom needs from an operating system to run tool servers. */
@@ -27,10 +27,10 @@ export interface ProcessGroupOptions {
 }
 
 export interface Marks {
-  /** Of all processes that were ever started from this data folder: a start finds what a crash has left. */
+  /** On all processes that were ever started from this data folder: a start finds what a crash has left. */
   readonly ofFolder: string
   /**
-   * Of the processes of this run, which begins with that of the folder. The reaper of a killed run may still be at work
+   * On the processes of this run. It begins with the mark of the folder. The reaper of a killed run may still be at work
    * when the next run starts servers, and must not end those.
    */
   readonly ofRun: string
@@ -69,7 +69,10 @@ export interface Exit {
   readonly outOfMemory?: boolean
 }
 
-/** A process that Toolroom has started, inside of a process group that its descendants do not leave unnoticed. */
+/**
+ * A process that Toolroom has started, and its descendants: in a process group on Unix, in a Job Object on Windows. None of
+ * them leaves it unnoticed.
+ */
 export interface ProcessGroup {
   readonly pid: number
   readonly input: Writable
@@ -85,25 +88,15 @@ export interface ProcessGroup {
   ask(): boolean
   /** Ends it with all its descendants. To be called even if the process has ended, because children often outlive it. */
   end(): Promise<void>
-  /** Of the process and all its known descendants; undefined if the system does not tell. */
+  /** What the process and all its known descendants use; undefined if the system does not tell. */
   usage(): Promise<readonly ProcessUsage[] | undefined>
 }
 
 export type ProcessUsage = Pick<ProcessFacts, 'pid' | 'cpuMs' | 'rssBytes' | 'zombie'>
 
-/** Where the processes of this run are reported, so that they are ended even if the service is killed. */
-export interface AfterUs {
-  /** To be called before anything of the new process is read. */
-  watch(group: Group): void
-  /** To be called when the group is empty: its number may be reused. */
-  forget(group: Group): void
-  watchProcess(known: KnownProcess): void
-  forgetProcess(known: KnownProcess): void
-  close(): Promise<void>
-}
-
-/** A process group that Toolroom started, identified by the pid of its leader. */
-export interface Group {
+/** Identifies a process group of Unix that Toolroom has started. */
+export interface GroupId {
+  /** The pid of its first process, which is also its number. */
   readonly leader: number
   /** Start time of the leader; undefined if it ended before it was read. */
   readonly startedAt: number | undefined

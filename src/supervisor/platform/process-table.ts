@@ -23,7 +23,7 @@ export type KnownProcess = Pick<ProcessFacts, 'pid' | 'startedAt'>
 export interface ProcessDetails {
   readonly owner: string
   readonly ageS: number
-  /** Of its standard input: `other` also if it cannot be read. Undefined if this system does not tell. */
+  /** The kind of its standard input: `other` also if it cannot be read. Undefined if this system does not tell. */
   readonly input: 'pipe' | 'other' | undefined
   /** Whether its parent is meant to be a service manager, as that of a systemd unit or a container. */
   readonly isManaged: boolean
@@ -55,4 +55,32 @@ export const allProcesses = (table: ProcessTable): ProcessFacts[] =>
 export function isStillThere(table: ProcessTable, { pid, startedAt }: KnownProcess): boolean {
   const now = table.read(pid)
   return now !== undefined && now.startedAt === startedAt && !now.zombie
+}
+
+type Children = ReadonlyMap<number, readonly ProcessFacts[]>
+
+export function childrenIn(processes: readonly ProcessFacts[]): Children {
+  const children = new Map<number, ProcessFacts[]>()
+  for (const facts of processes) {
+    const siblings = children.get(facts.parent)
+    if (siblings) siblings.push(facts)
+    else children.set(facts.parent, [facts])
+  }
+  return children
+}
+
+export function withDescendants(roots: readonly ProcessFacts[], children: Children): ProcessFacts[] {
+  const tree = new Map(roots.map((facts) => [facts.pid, facts]))
+  // Iterating a map includes the entries that are added meanwhile.
+  for (const pid of tree.keys()) for (const child of children.get(pid) ?? []) tree.set(child.pid, child)
+  return [...tree.values()]
+}
+
+/** Programs of Unix that adopt processes whose parent has ended, besides pid 1. */
+const ADOPTERS = ['systemd', 'init', 'tini', 'dumb-init', 'docker-init']
+
+/** In a container, pid 1 may be the agent: processes it started are in its group, processes it adopted are not. */
+export function isAdopted({ group }: ProcessFacts, parent: ProcessFacts | undefined): boolean {
+  if (!parent || parent.group === group) return false
+  return parent.pid === 1 || ADOPTERS.includes(parent.name)
 }

@@ -43,7 +43,7 @@ export interface Starting {
   readonly findProgram: (...wanted: Parameters<FindProgram>) => Resolved | Promise<Resolved>
 }
 
-/** The same program in isolation, or why it cannot be. */
+/** Changes a launch so that its program runs in isolation, or says why that is impossible. */
 export type Confine = (
   launch: ProcessLaunch & { readonly cwd: string },
 ) => Promise<
@@ -98,4 +98,9 @@ function notSpawned(cause: unknown): StartFailure {
   const message = `The system could not start the process: ${reason}`
   const hint = 'Check the command, its arguments and its environment'
   return new StartFailure({ code: 'spawn_failed', message, hint }, false)
+}
+
+/** The process of a server, wherever it runs. In a container it has no pid on this computer. */
+export interface ServerProcess extends Omit<ProcessGroup, 'pid'> {
+  readonly pid: number | null
 }

@@ -9,7 +9,7 @@ export interface Graces {
   readonly termMs: number
 }
 
-/** Of 7 s, 2 s follow the end of stdin and 5 s follow SIGTERM. With the last steps, every stop takes less than 8 s. */
+/** Divides `stop_s`: 7 s are 2 s after the end of stdin and 5 s after SIGTERM. Every such stop takes less than 8 s. */
 export function gracesWithin(stop_s: number): Graces {
   const stdinMs = Math.min(2000, (stop_s * 1000 * 2) / 7)
   return { stdinMs, termMs: stop_s * 1000 - stdinMs }

@@ -7,12 +7,11 @@ import { canRun, NODE_IMAGE, type RunningEngine, startEngine } from '../../../..
 import { ownFolder } from '../../../../test/support/folder.ts'
 import { imageRegistry } from '../../../../test/support/image-registry.ts'
 import { atEnd, sharedByTests } from '../../../../test/support/lifetime.ts'
-import { Container } from './container.ts'
+import { Container, endLeftovers } from './container.ts'
 import type { ContainerSpec } from './container-spec.ts'
 import { Engine, EngineError } from './engine.ts'
 import { explainEngine } from './explain-engine.ts'
 import { findImage, pullImage } from './images.ts'
-import { endLeftovers } from './leftovers.ts'
 
 const INSTALLATION = 'installation-of-the-test'
 

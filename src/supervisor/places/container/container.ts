@@ -4,12 +4,11 @@ import type { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessUsage } from '../../platform/platform.ts'
-import { type ContainerSpec, createBody, type Labels } from './container-spec.ts'
+import { type ContainerSpec, createBody, filterOf, isOfRun, type Labels } from './container-spec.ts'
 import { type Engine, EngineError, isRecord } from './engine.ts'
-import { removeContainer } from './leftovers.ts'
 import { OutputFrames } from './output-frames.ts'
 
-export interface ContainerExit {
+interface ContainerExit {
   readonly code: number
   /** The memory limit ended it. */
   readonly outOfMemory: boolean
@@ -94,7 +93,10 @@ export class Container {
     return this.#removed
   }
 
-  /** The engine knows the sum only: it is that of the first process. Undefined when it has ended. */
+  /**
+   * One entry for each process. The engine tells only their sum, which the first entry gets; the others are zero. Undefined
+   * when the container has ended.
+   */
   async usage(): Promise<ProcessUsage[] | undefined> {
     try {
       const [stats, top] = await Promise.all([
@@ -172,4 +174,27 @@ function usageIn(stats: unknown): typeof NOTHING | undefined {
     number('memory_stats', 'stats', 'total_inactive_file') ??
     0
   return { cpuMs: cpuNs / 1e6, rssBytes: Math.max(0, used - cached) }
+}
+
+/**
+ * Ends the containers that earlier runs of this installation have left: a container does not end with the process that
+ * started it. Returns how many there were.
+ */
+export async function endLeftovers(
+  engine: Engine,
+  { installation, run }: Pick<Labels, 'installation' | 'run'>,
+): Promise<number> {
+  const found = await engine.get('/containers/json', { all: 'true', filters: filterOf(installation) })
+  const ids = (Array.isArray(found) ? found : []).flatMap((each: unknown) =>
+    isRecord(each) && typeof each.Id === 'string' && !isOfRun(each, run) ? [each.Id] : [],
+  )
+  await Promise.all(ids.map((id) => removeContainer(engine, id)))
+  return ids.length
+}
+
+/** Also while it is running. A container that is gone already is no error. */
+async function removeContainer(engine: Engine, id: string): Promise<void> {
+  await engine.delete(`/containers/${id}`, { force: 'true', v: 'true' }).catch((error: unknown) => {
+    if (!(error instanceof EngineError) || error.status !== 404) throw error
+  })
 }

@@ -1,21 +1,17 @@
 import type { Marks } from '../../platform/platform.ts'
-import { StartFailure } from '../../process/start-child.ts'
+import { type ServerProcess, StartFailure } from '../../process/start-child.ts'
 import { type Ability, able, notStarted, unable } from '../ability.ts'
-import type { ServerProcess } from '../server-process.ts'
-import { Container } from './container.ts'
-import type { ContainerSpec } from './container-spec.ts'
-import { Engine, EngineError } from './engine.ts'
-import { engineInfo, isRootless } from './engine-info.ts'
-import { type EngineSocket, findEngineSocket } from './engine-socket.ts'
-import { engineObstacle, explainEngine } from './explain-engine.ts'
-import { explainPull, noEngine } from './explain-pull.ts'
-import { ImagePins } from './image-pins.ts'
-import { findImage, type Image, type Pulling, pullImage } from './images.ts'
-import { endLeftovers } from './leftovers.ts'
-import { type Contained, specOf } from './spec-of.ts'
+
+import { Container, endLeftovers } from './container.ts'
+import { type Contained, type ContainerSpec, specOf } from './container-spec.ts'
+import { Engine, EngineError, type EngineSocket, engineInfo, findEngineSocket, isRootless } from './engine.ts'
+
+import { engineObstacle, explainEngine, explainPull, noEngine } from './explain-engine.ts'
+
+import { findImage, type Image, ImagePins, type Pulling, pullImage } from './images.ts'
 
 export interface ContainersDeps {
-  /** Of Toolroom: where the engine is. */
+  /** The environment of Toolroom, which says where the engine is. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
   readonly pinFile: string

@@ -1,6 +1,6 @@
 import { normalize } from 'node:path'
 import { expect, test } from 'vitest'
-import { findEngineSocket } from './engine-socket.ts'
+import { findEngineSocket } from './engine.ts'
 
 const PODMAN = normalize('/run/user/1000/podman/podman.sock')
 const DOCKER = '/var/run/docker.sock'

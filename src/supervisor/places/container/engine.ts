@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
+import { join } from 'node:path'
+import type { Obstacle } from '../ability.ts'
 
 /** Old enough for Docker 20.10 and Podman 4. */
 const VERSION = '/v1.41'
@@ -18,7 +21,7 @@ export class EngineError extends Error {
   }
 }
 
-export type Query = Readonly<Record<string, string>>
+type Query = Readonly<Record<string, string>>
 
 /** The Engine API of Docker and Podman, over its unix socket. Every request is a connection of its own. */
 export class Engine {
@@ -132,3 +135,68 @@ export function json(text: string): unknown {
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+interface EngineInfo {
+  readonly name: 'docker' | 'podman'
+  readonly version: string | null
+}
+
+/** Shorter than for other requests, because a user waits for it. */
+const INFO_MS = 5000
+
+/** Which engine it is. Rejects with an EngineError. */
+export async function engineInfo(engine: Engine): Promise<EngineInfo> {
+  const said = await engine.get('/version', {}, INFO_MS)
+  const { Components: components = [], Version: version } = isRecord(said) ? said : {}
+  const isPodman = JSON.stringify(components).includes('Podman Engine')
+  return {
+    name: isPodman ? 'podman' : 'docker',
+    version: typeof version === 'string' ? version.slice(0, 100) : null,
+  }
+}
+
+/** An engine of this user, which has no more rights than the user. */
+export async function isRootless(engine: Engine): Promise<boolean> {
+  const info = await engine.get('/info')
+  const options = isRecord(info) && Array.isArray(info.SecurityOptions) ? info.SecurityOptions : []
+  return options.some((option) => String(option).includes('rootless'))
+}
+
+/** The unix socket of a container engine, or why there is none. */
+export type EngineSocket =
+  | { readonly ok: true; readonly path: string }
+  | { readonly ok: false; readonly obstacle: Obstacle }
+
+/** `DOCKER_HOST`, else the user's Podman, else Docker. */
+export function findEngineSocket(
+  env: Readonly<Record<string, string | undefined>>,
+  uid: number | undefined,
+  exists: (path: string) => boolean = existsSync,
+): EngineSocket {
+  const { DOCKER_HOST: host = '', XDG_RUNTIME_DIR: runtime } = env
+  if (host !== '') return named(host)
+  const podman = join(runtime ?? `/run/user/${uid ?? 0}`, 'podman/podman.sock')
+  const path = [podman, DOCKER].find(exists)
+  if (path !== undefined) return { ok: true, path }
+  return refused(
+    `there is no container engine: neither ${podman} nor ${DOCKER} exists`,
+    'Start Docker, or Podman with systemctl --user start podman.socket. DOCKER_HOST names another unix socket',
+  )
+}
+
+const DOCKER = '/var/run/docker.sock'
+
+function named(host: string): EngineSocket {
+  const path = /^unix:\/\/(\/.{1,1000})$/.exec(host)?.[1]
+  if (path !== undefined) return { ok: true, path }
+  const scheme = /^[a-z]{1,10}(?=:\/\/)/.exec(host)?.[0] ?? 'another kind of address'
+  return refused(
+    `DOCKER_HOST is ${scheme}, and only a unix socket is used: folders of this computer are not on another one`,
+    'Set DOCKER_HOST to unix:// and the path of the socket, or unset it',
+  )
+}
+
+const refused = (clause: string, remedy: string): EngineSocket => ({
+  ok: false,
+  obstacle: { clause, remedy },
+})

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { EngineError } from './engine.ts'
-import { explainPull } from './explain-pull.ts'
+import { explainPull } from './explain-engine.ts'
 
 const pulled = { image: 'acme/notes', engine: 'docker', socket: '/run/engine.sock' } as const
 

@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ownFolder } from '../../../../test/support/folder.ts'
-import { ImagePins } from './image-pins.ts'
-import { type Contained, specOf } from './spec-of.ts'
+import { type Contained, specOf } from './container-spec.ts'
+import { ImagePins } from './images.ts'
 
 const OPTIONS: Contained['options'] = {
   write: [],

@@ -7,9 +7,9 @@ import { bundled } from '../../../../test/support/bundled.ts'
 import { ownFolder } from '../../../../test/support/folder.ts'
 import { atEnd } from '../../../../test/support/lifetime.ts'
 import { onPath } from '../../../../test/support/on-path.ts'
-import { trialArgs } from './bubblewrap.ts'
 import { type LostFiles, lostFiles } from './lost-files.ts'
 import { Sandbox } from './sandbox.ts'
+import { trialArgs } from './sandbox-arguments.ts'
 
 const bwrap = onPath('bwrap')
 const isUsable = bwrap !== undefined && spawnSync(bwrap, trialArgs(bwrap)).status === 0

@@ -4,7 +4,7 @@ import { expect, test as onEverySystem } from 'vitest'
 import { ownFolder } from '../../../../test/support/folder.ts'
 import { SYSTEM_FOLDERS } from '../../../kernel/files/system-folders.ts'
 import { type Confinement, mountsOf } from './mounts.ts'
-import { profileOf } from './seatbelt.ts'
+import { profileOf } from './sandbox-arguments.ts'
 
 /** Windows has no sandbox. */
 const test = onEverySystem.skipIf(process.platform === 'win32')

@@ -14,10 +14,10 @@ import { ownFolder } from '../../../../test/support/folder.ts'
 import { atEnd } from '../../../../test/support/lifetime.ts'
 import { onPath } from '../../../../test/support/on-path.ts'
 import { refusedNamespaces } from '../../../../test/support/places.ts'
-import { trialArgs } from './bubblewrap.ts'
 import type { Confinement } from './mounts.ts'
 import { bubblewrapMissing, namespacesRefused } from './remedy.ts'
 import { Sandbox, type SandboxDeps } from './sandbox.ts'
+import { trialArgs } from './sandbox-arguments.ts'
 
 const bwrap = onPath('bwrap')
 const isUsable = bwrap !== undefined && spawnSync(bwrap, trialArgs(bwrap)).status === 0

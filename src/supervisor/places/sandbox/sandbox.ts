@@ -5,11 +5,10 @@ import type { LastError } from '../../../kernel/server-state.ts'
 import type { Launch } from '../../platform/platform.ts'
 import type { Confine } from '../../process/start-child.ts'
 import { type Ability, able, notStarted, type Obstacle, unable } from '../ability.ts'
-import { bubblewrapArgs, trialArgs } from './bubblewrap.ts'
 import { type LostFiles, lostFiles, NO_LOST_FILES } from './lost-files.ts'
 import { type Confined, type Confinement, missingPath, mountsOf } from './mounts.ts'
 import { bubblewrapMissing, namespacesRefused, notOnThisSystem, seatbeltRefused } from './remedy.ts'
-import { seatbeltArgs, seatbeltTrialArgs } from './seatbelt.ts'
+import { bubblewrapArgs, seatbeltArgs, seatbeltTrialArgs, trialArgs } from './sandbox-arguments.ts'
 
 export interface SandboxDeps {
   /** For tests. */

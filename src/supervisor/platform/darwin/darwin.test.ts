@@ -10,8 +10,8 @@ import { leaveBehind } from '../../../../test/support/orphan.ts'
 import { killService, platformContract } from '../../../../test/support/platform.contract.ts'
 import { get, post, register, until } from '../../../../test/support/running-servers.ts'
 import { openTestService } from '../../../../test/support/test-service.ts'
-import { endOrphan } from '../../orphans/end-orphan.ts'
-import { findOrphans } from '../../orphans/orphans.ts'
+import { endOrphan, findOrphans } from '../../orphans/orphans.ts'
+
 import { allProcesses } from '../process-table.ts'
 
 const onUnix = process.platform !== 'win32'

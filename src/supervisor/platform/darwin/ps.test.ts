@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { PS_ENVIRONMENT, PS_FIELDS, parsePs, startText } from './ps.ts'
+import { PS_ENVIRONMENT, PS_FIELDS, parsePs, startText } from './ps-table.ts'
 
 /** As printed by the ps of macOS. */
 const MACOS = `    1     0     1 Ss   Sun Nov  1 08:15:02 2026    25:17.33   21424 root             /sbin/launchd

@@ -1,13 +1,11 @@
-import type { AfterUs, Group } from '../platform.ts'
+import type { GroupId } from '../platform.ts'
 import { isStillThere, type KnownProcess, type ProcessFacts, type ProcessTable } from '../process-table.ts'
+import type { ReaperLink } from './reaper.ts'
 import type { Signals } from './signals.ts'
-
-/** Where new processes are reported, so that they are ended even if the service is killed. */
-export type ReaperLink = Omit<AfterUs, 'close'>
 
 /** A process that Toolroom has started, with its descendants. */
 interface Family {
-  readonly group: Group
+  readonly group: GroupId
   readonly processes: Map<number, KnownProcess>
 }
 
@@ -19,7 +17,7 @@ const MAX_ANCESTORS = 64
 interface Parts {
   readonly table: ProcessTable
   readonly signals: Signals
-  readonly reaper: ReaperLink
+  readonly reaper: Omit<ReaperLink, 'close'>
 }
 
 /**
@@ -46,7 +44,7 @@ export class OwnProcesses {
   }
 
   /** To be called as soon as the process exists. */
-  watch(group: Group): void {
+  watch(group: GroupId): void {
     const { leader, startedAt } = group
     this.#parts.reaper.watch(group)
     const family: Family = { group, processes: new Map() }
@@ -68,7 +66,7 @@ export class OwnProcesses {
   }
 
   /** Kills what is left of a group, with the processes that left it, and forgets it. */
-  async end(group: Group): Promise<void> {
+  async end(group: GroupId): Promise<void> {
     const { table, signals } = this.#parts
     const family = this.#families.get(group.leader)
     if (!family) return

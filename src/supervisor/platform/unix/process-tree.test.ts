@@ -13,7 +13,7 @@ import {
 import { stopwatch } from '../../../../test/support/measuring.ts'
 import type { StopStep } from '../../../kernel/server-state.ts'
 import { stopLadder } from '../../process/stop-ladder.ts'
-import { linuxTable } from '../linux/linux-table.ts'
+import { linuxTable } from '../linux/linux.ts'
 import {
   commandLine,
   isStillThere,

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ownMark } from '../../../../test/support/marked-processes.ts'
+import { LINUX_FUNCTIONS } from '../linux/linux.ts'
 import { isStillThere, listProcesses, readProcess } from '../linux/proc.ts'
-import { LINUX_FUNCTIONS } from '../linux/reaper-functions.ts'
-import { reaperScript } from './reaper-script.ts'
+import { reaperScript } from './reaper.ts'
 
 /** A process in its own session with an empty environment: only its pid and its start time identify it. */
 async function unmarked(path: string, args: readonly string[]) {

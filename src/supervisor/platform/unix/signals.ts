@@ -1,4 +1,5 @@
-import type { Group } from '../platform.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { GroupId } from '../platform.ts'
 import { isStillThere, type KnownProcess, type ProcessTable } from '../process-table.ts'
 
 export const errnoOf = (error: unknown): unknown =>
@@ -26,7 +27,7 @@ export class Signals {
    * Signals all processes of the group. The number of a group is not reused while the group has members, even if its
    * leader has ended. A leader with another start time is another process, which means that the group is empty.
    */
-  toGroup(group: Group, signal: NodeJS.Signals): void {
+  toGroup(group: GroupId, signal: NodeJS.Signals): void {
     if (!this.isSameLeader(group)) return
     const { kill, emptyGroup } = this.#rules
     try {
@@ -37,7 +38,7 @@ export class Signals {
   }
 
   /** False if the pid of the leader belongs to another process now. */
-  isSameLeader({ leader, startedAt }: Group): boolean {
+  isSameLeader({ leader, startedAt }: GroupId): boolean {
     const now = this.#rules.table.read(leader)
     return !now || startedAt === undefined || now.startedAt === startedAt
   }
@@ -61,5 +62,52 @@ export class Signals {
     } catch {
       // it has ended in the meantime
     }
+  }
+}
+
+/** A sweep reads the environment of every process on this computer. */
+const SWEEP_EVERY_MS = 100
+
+/** Kills processes by their mark, in any group or session. */
+export class Sweeper {
+  readonly #table: ProcessTable
+  readonly #signals: Signals
+  #sweptAt = Number.NEGATIVE_INFINITY
+  #next: { readonly marks: string[]; readonly swept: Promise<void> } | undefined
+
+  constructor(table: ProcessTable, signals: Signals) {
+    this.#table = table
+    this.#signals = signals
+  }
+
+  /** Kills all processes with one of the marks. Returns their number. */
+  async sweep(...marks: readonly string[]): Promise<number> {
+    const ended = new Set<number>()
+    // A process may fork before it is killed, so this repeats until no more are found.
+    for (let round = 0; round < 10; round += 1) {
+      const marked = await this.#table.marked(...marks).catch(() => []) // ps has failed
+      const found = marked.filter(({ pid }) => pid !== process.pid)
+      if (found.length === 0) break
+      for (const facts of found) {
+        this.#signals.end(facts)
+        ended.add(facts.pid)
+      }
+    }
+    return ended.size
+  }
+
+  /** Like `sweep`. Servers that are stopped at about the same time share a sweep; the first one is at once. */
+  sweepTogether(mark: string): Promise<void> {
+    if (!this.#next) {
+      const marks: string[] = []
+      const swept = sleep(Math.max(0, this.#sweptAt + SWEEP_EVERY_MS - performance.now())).then(async () => {
+        this.#next = undefined
+        await this.sweep(...marks)
+        this.#sweptAt = performance.now()
+      })
+      this.#next = { marks, swept }
+    }
+    this.#next.marks.push(mark)
+    return this.#next.swept
   }
 }

@@ -1,19 +1,30 @@
-import type { AfterUs, Launch, Marks, ProcessGroup, ProcessGroups } from '../platform.ts'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Exit, GroupId, Launch, Marks, ProcessGroup, ProcessGroups, ProcessUsage } from '../platform.ts'
+import type { ProcessTable } from '../process-table.ts'
+import { environmentOf, spawned } from '../spawning.ts'
 import { OwnProcesses } from './own-processes.ts'
-import { type SignalRules, Signals } from './signals.ts'
-import { Sweeper } from './sweep.ts'
-import { UnixProcessGroup } from './unix-process-group.ts'
+import type { ReaperLink } from './reaper.ts'
+import { type SignalRules, Signals, Sweeper } from './signals.ts'
 
-export interface UnixOptions extends SignalRules {
+interface UnixOptions extends SignalRules {
   readonly inherited: readonly string[]
   readonly marks: Marks
-  readonly reaper: AfterUs
+  readonly reaper: ReaperLink
+}
+
+interface Parts {
+  readonly table: ProcessTable
+  readonly signals: Signals
+  readonly processes: OwnProcesses
+  readonly sweeper: Sweeper
 }
 
 /** Process groups, recorded descendants, and a mark in the environment. */
 export class UnixProcessGroups implements ProcessGroups {
   readonly #options: UnixOptions
-  readonly #parts: Parameters<typeof UnixProcessGroup.start>[2]
+  readonly #parts: Parts
   leftovers = 0
 
   constructor(options: UnixOptions) {
@@ -43,5 +54,105 @@ export class UnixProcessGroups implements ProcessGroups {
 
   close(): Promise<void> {
     return this.#options.reaper.close()
+  }
+}
+
+type Spawned = ChildProcessByStdio<Writable, Readable, Readable>
+
+/** How old the CPU time and memory of a process may be on systems whose process table is a list. */
+const USAGE_AGE_MS = 1000
+const END_WITHIN_MS = 1000
+
+/** A process and its process group. */
+class UnixProcessGroup implements ProcessGroup {
+  readonly pid: number
+  readonly input: Writable
+  readonly output: Readable
+  readonly errors: Readable
+  readonly ended: Promise<Exit>
+  #group: GroupId
+  /** Settles when its start time is known, which identifies it together with its pid. */
+  readonly #identified: Promise<void>
+  readonly #mark: string
+  readonly #isHolder: boolean
+  readonly #parts: Parts
+
+  private constructor(child: Spawned, ended: Promise<Exit>, launch: Launch, parts: Parts) {
+    this.pid = child.pid ?? 0
+    this.ended = ended
+    this.input = child.stdin
+    this.output = child.stdout
+    this.errors = child.stderr
+    this.#group = { leader: this.pid, startedAt: undefined }
+    this.#mark = launch.mark
+    this.#isHolder = launch.isHolder === true
+    this.#parts = parts
+    this.#identified = this.#identify()
+  }
+
+  static async start(launch: Launch, inherited: readonly string[], parts: Parts): Promise<UnixProcessGroup> {
+    const { path, args, cwd } = launch
+    const child = spawn(path, args, {
+      cwd,
+      env: environmentOf(launch, inherited),
+      shell: false,
+      detached: true, // a process group of its own, to signal it together with its children
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    const { ended } = await spawned(child)
+    return new UnixProcessGroup(child, ended, launch, parts)
+  }
+
+  /**
+   * At once where the facts of processes are always current. Elsewhere the caller does not wait for them: Node discards the
+   * output of a process that ends before its streams are read.
+   */
+  async #identify(): Promise<void> {
+    const { table, processes } = this.#parts
+    if (!table.isCurrent) await table.refresh().catch(() => {}) // without ps, it is known by its pid alone
+    this.#group = { leader: this.pid, startedAt: table.read(this.pid)?.startedAt }
+    processes.watch(this.#group)
+  }
+
+  settled(): void {
+    this.#parts.processes.findSoon()
+  }
+
+  async closeInput(): Promise<void> {
+    await this.#parts.processes.find() // before its children lose their parent
+    this.input.end()
+  }
+
+  ask(): boolean {
+    const { signals, processes, table } = this.#parts
+    if (this.#isHolder) {
+      for (const known of processes.of(this.pid))
+        if (known.pid !== this.pid && table.read(known.pid)?.parent !== this.pid) signals.ask(known)
+      return true
+    }
+    signals.toGroup(this.#group, 'SIGTERM')
+    signals.toGroup(this.#group, 'SIGCONT') // a stopped process handles SIGTERM only after this
+    return true
+  }
+
+  async end(): Promise<void> {
+    const { signals, sweeper, processes } = this.#parts
+    await this.#identified
+    await processes.find() // before its children lose their parent
+    signals.toGroup(this.#group, 'SIGKILL')
+    await sweeper.sweepTogether(this.#mark)
+    await Promise.race([this.ended, sleep(END_WITHIN_MS, undefined, { ref: false })])
+    await processes.end(this.#group)
+  }
+
+  async usage(): Promise<ProcessUsage[]> {
+    const { table, processes } = this.#parts
+    await table.refresh(USAGE_AGE_MS)
+    const used: ProcessUsage[] = []
+    for (const { pid, startedAt } of processes.of(this.pid)) {
+      const facts = table.read(pid)
+      if (facts?.startedAt === startedAt) used.push(facts)
+    }
+    return used
   }
 }

@@ -2,8 +2,18 @@ import { accessSync, constants, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { readForeignHead } from '../../../kernel/files/foreign-file.ts'
-import { badCwd, hintFor, listed, notFound, shown } from '../program-errors.ts'
-import { type Kind, kindOf, type Place, type Resolved, type Unresolved } from '../programs.ts'
+import {
+  badCwd,
+  hintFor,
+  type Kind,
+  kindOf,
+  listed,
+  notFound,
+  type Place,
+  type Resolved,
+  shown,
+  type Unresolved,
+} from '../programs.ts'
 
 type System = 'linux' | 'darwin'
 

@@ -1,73 +1,30 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import type { Readable, Writable } from 'node:stream'
+import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Exit, Launch, ProcessGroup, ProcessGroups, ProcessUsage } from '../platform.ts'
+import type { Exit, Launch, ProcessUsage } from '../platform.ts'
 import { spawned } from '../spawning.ts'
-import { Job } from './job.ts'
 import { OpenedProcess } from './process-reader.ts'
-import { spawnOptions } from './spawn-options.ts'
-import type { WindowsApi } from './windows-api.ts'
+import type { Handle, WindowsApi } from './windows-api.ts'
+import { spawnOptions, WindowsProcessGroup, WindowsProcessGroups } from './windows-process-groups.ts'
 import type { WindowsTable } from './windows-table.ts'
 
 const POLL_MS = 10
 
-/** Each process in a Job Object of its own, inside of the one that holds Toolroom itself. */
-export class JobObjects implements ProcessGroups {
-  readonly leftovers = 0
+/**
+ * Each process in a Job Object of its own, inside of the one that holds Toolroom itself. Nothing outlives Toolroom: Windows
+ * ends what is left in its job.
+ */
+export class JobObjectGroups extends WindowsProcessGroups {
   readonly #api: WindowsApi
   readonly #table: WindowsTable
-  readonly #open = new Set<JobObject>()
 
   constructor(api: WindowsApi, table: WindowsTable) {
+    super()
     this.#api = api
     this.#table = table
   }
 
-  async start(launch: Launch): Promise<ProcessGroup> {
-    const group = await JobObject.start(this.#api, this.#table, launch)
-    this.#open.add(group)
-    void group.emptied.then(() => this.#open.delete(group))
-    return group
-  }
-
-  async endAll(): Promise<void> {
-    await Promise.all([...this.#open].map((group) => group.end()))
-  }
-
-  /** Nothing outlives Toolroom: Windows ends what is left in its job. */
-  async close(): Promise<void> {}
-}
-
-type Spawned = ChildProcessByStdio<Writable, Readable, Readable>
-
-class JobObject implements ProcessGroup {
-  readonly pid: number
-  readonly input: Writable
-  readonly output: Readable
-  readonly errors: Readable
-  readonly ended: Promise<Exit>
-  /** Settles when `end` has ended everything. */
-  readonly emptied: Promise<void>
-  readonly #job: Job
-  readonly #table: WindowsTable
-  #end: Promise<void> | undefined
-  #onEmpty: () => void = () => {}
-
-  private constructor(child: Spawned, pid: number, ended: Promise<Exit>, job: Job, table: WindowsTable) {
-    this.pid = pid
-    this.input = child.stdin
-    this.output = child.stdout
-    this.errors = child.stderr
-    this.ended = ended
-    this.#job = job
-    this.#table = table
-    this.emptied = new Promise((resolve) => {
-      this.#onEmpty = resolve
-    })
-  }
-
-  static async start(api: WindowsApi, table: WindowsTable, launch: Launch): Promise<JobObject> {
-    const job = new Job(api)
+  protected async startGroup(launch: Launch): Promise<JobObjectGroup> {
+    const job = new JobObject(this.#api)
     try {
       const child = spawn(launch.path, launch.args, spawnOptions(launch))
       const { pid } = child
@@ -75,39 +32,39 @@ class JobObject implements ProcessGroup {
       const failure = pid === undefined ? undefined : failureOf(() => job.add(pid))
       const { ended } = await spawned(child)
       if (pid === undefined) throw new Error('the process has no pid')
-      if (failure !== undefined && isRunning(api, pid)) {
+      if (failure !== undefined && isRunning(this.#api, pid)) {
         child.kill()
         throw new Error(`The process could not be assigned to a Job Object: ${failure}`)
       }
-      return new JobObject(child, pid, ended, job, table)
+      return new JobObjectGroup(child, pid, ended, job, this.#table)
     } catch (error) {
       job.close()
       throw error
     }
   }
+}
 
-  settled(): void {}
+class JobObjectGroup extends WindowsProcessGroup {
+  readonly #job: JobObject
+  readonly #table: WindowsTable
 
-  async closeInput(): Promise<void> {
-    this.input.end()
-  }
-
-  /** Windows has no signal that a program without a window would receive. */
-  ask(): boolean {
-    return false
-  }
-
-  end(): Promise<void> {
-    this.#end ??= this.#endAll()
-    return this.#end
+  constructor(
+    child: ConstructorParameters<typeof WindowsProcessGroup>[0],
+    pid: number,
+    ended: Promise<Exit>,
+    job: JobObject,
+    table: WindowsTable,
+  ) {
+    super(child, pid, ended)
+    this.#job = job
+    this.#table = table
   }
 
   async usage(): Promise<ProcessUsage[]> {
-    return this.#end !== undefined ? [] : this.#job.pids().flatMap((pid) => this.#table.usageOf(pid) ?? [])
+    return this.isEnding ? [] : this.#job.pids().flatMap((pid) => this.#table.usageOf(pid) ?? [])
   }
 
-  /** Without a deadline: a server is not stopped while one of its processes is there. */
-  async #endAll(): Promise<void> {
+  protected async endAll(): Promise<void> {
     for (;;) {
       this.#job.terminate()
       if (this.#job.isEmpty) break
@@ -115,7 +72,6 @@ class JobObject implements ProcessGroup {
     }
     await this.ended
     this.#job.close()
-    this.#onEmpty()
   }
 }
 
@@ -134,5 +90,88 @@ function isRunning(api: WindowsApi, pid: number): boolean {
     return opened?.isRunning ?? false
   } finally {
     opened?.close()
+  }
+}
+
+const ACCOUNTING = 1
+const PROCESS_IDS = 3
+const EXTENDED_LIMITS = 9
+const EXTENDED_LIMITS_BYTES = 144
+const LIMIT_FLAGS_AT = 16
+const KILL_ON_JOB_CLOSE = 0x2000
+const ACCOUNTING_BYTES = 48
+const ACTIVE_PROCESSES_AT = 40
+/** PROCESS_TERMINATE and PROCESS_SET_QUOTA. */
+const ASSIGN_ACCESS = 0x0101
+const POINTER_BYTES = 8
+const MOST_PIDS = 65_536
+
+/**
+ * A Job Object. Its processes and all their descendants cannot leave it, and Windows ends them when the last handle of the
+ * job is closed: also when the process with that handle is killed.
+ */
+export class JobObject {
+  readonly #api: WindowsApi
+  #handle: Handle
+
+  constructor(api: WindowsApi) {
+    this.#api = api
+    this.#handle = api.CreateJobObjectW(null, null)
+    if (this.#handle === 0) throw this.#failure('CreateJobObject')
+    const limits = Buffer.alloc(EXTENDED_LIMITS_BYTES)
+    limits.writeUInt32LE(KILL_ON_JOB_CLOSE, LIMIT_FLAGS_AT)
+    if (!api.SetInformationJobObject(this.#handle, EXTENDED_LIMITS, limits, limits.length))
+      throw this.#failure('SetInformationJobObject')
+  }
+
+  addThisProcess(): void {
+    this.#assign(this.#api.GetCurrentProcess())
+  }
+
+  /** The caller must hold the process, as Node does until it has reported its end: otherwise its pid may be reused. */
+  add(pid: number): void {
+    const process = this.#api.OpenProcess(ASSIGN_ACCESS, 0, pid)
+    if (process === 0) throw this.#failure('OpenProcess')
+    try {
+      this.#assign(process)
+    } finally {
+      this.#api.CloseHandle(process)
+    }
+  }
+
+  get isEmpty(): boolean {
+    const info = Buffer.alloc(ACCOUNTING_BYTES)
+    if (!this.#api.QueryInformationJobObject(this.#handle, ACCOUNTING, info, info.length, null))
+      throw this.#failure('QueryInformationJobObject')
+    return info.readUInt32LE(ACTIVE_PROCESSES_AT) === 0
+  }
+
+  pids(): number[] {
+    for (let room = 64; room <= MOST_PIDS; room *= 2) {
+      const list = Buffer.alloc(POINTER_BYTES * (1 + room))
+      if (!this.#api.QueryInformationJobObject(this.#handle, PROCESS_IDS, list, list.length, null)) continue
+      const listed = list.readUInt32LE(4)
+      return Array.from({ length: listed }, (_, at) => list.readUInt32LE(POINTER_BYTES * (1 + at)))
+    }
+    throw this.#failure('QueryInformationJobObject')
+  }
+
+  /** Ends all its processes. They may live for some milliseconds more. */
+  terminate(): void {
+    this.#api.TerminateJobObject(this.#handle, 1)
+  }
+
+  close(): void {
+    if (this.#handle !== 0) this.#api.CloseHandle(this.#handle)
+    this.#handle = 0
+  }
+
+  #assign(process: Handle): void {
+    if (!this.#api.AssignProcessToJobObject(this.#handle, process))
+      throw this.#failure('AssignProcessToJobObject')
+  }
+
+  #failure(name: string): Error {
+    return new Error(`${name} has failed with error ${this.#api.GetLastError()}`)
   }
 }

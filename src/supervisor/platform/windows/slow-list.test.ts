@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readList, stillThere } from './slow-list.ts'
+import { readList, stillThere } from './taskkill-groups.ts'
 
 const LIST = readList(
   ['4 0 100', '10 4 200', '11 10 300', '12 11 400', '13 10 150', '20 99 50', 'ProcessId', ''].join('\r\n'),

@@ -1,4 +1,4 @@
-import { INHERITED_EVERYWHERE } from '../inherited.ts'
+import { INHERITED_EVERYWHERE } from '../spawning.ts'
 
 /** The variables that a child inherits. Most programs, and Windows itself, do not work without these. */
 export const INHERITED: readonly string[] = [

@@ -1,5 +1,4 @@
 import type { ProcessFacts, ProcessTable } from '../process-table.ts'
-import { splitCommandLine } from './command-line.ts'
 import { OpenedProcess } from './process-reader.ts'
 import type { WindowsApi } from './windows-api.ts'
 
@@ -8,7 +7,7 @@ const INVALID = -1
 const ENTRY_BYTES = 568
 const [PID_AT, PARENT_AT, NAME_AT] = [8, 32, 44]
 
-/** Of a process whose parent has ended. Windows keeps the pid of the parent, which a younger process may have now. */
+/** The parent of a process whose parent has ended. Windows keeps the pid of the parent, which a younger process may have now. */
 const NO_PARENT = 0
 
 interface Listed {
@@ -107,4 +106,42 @@ function list(api: WindowsApi): Map<number, Listed> {
   }
   api.CloseHandle(snapshot)
   return listed
+}
+
+const MAX_CHARS = 32_768
+
+/** Splits a command line as the C runtime of Windows does: backslashes count only in front of a quote, `""` is a quote. */
+export function splitCommandLine(line: string): string[] {
+  const args: string[] = []
+  let arg: string | undefined
+  let isQuoted = false
+  const text = line.slice(0, MAX_CHARS)
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charAt(at)
+    if (!isQuoted && (char === ' ' || char === '\t')) {
+      if (arg !== undefined) args.push(arg)
+      arg = undefined
+      continue
+    }
+    arg ??= ''
+    let slashes = 0
+    while (text[at + slashes] === '\\') slashes += 1
+    if (slashes > 0 && text[at + slashes] === '"') {
+      arg += '\\'.repeat(Math.floor(slashes / 2))
+      at += slashes - 1
+      if (slashes % 2 === 1) {
+        arg += '"'
+        at += 1
+      }
+    } else if (slashes > 0) {
+      arg += '\\'.repeat(slashes)
+      at += slashes - 1
+    } else if (char === '"' && isQuoted && text[at + 1] === '"') {
+      arg += '"'
+      at += 1
+    } else if (char === '"') isQuoted = !isQuoted
+    else arg += char
+  }
+  if (arg !== undefined) args.push(arg)
+  return args
 }
