@@ -75,14 +75,14 @@ const ALLOWED = [
     inCi: true,
   },
   {
-    file: /^test\/cli\/care\.test\.ts$/,
+    file: /^test\/cli\/data\.test\.ts$/,
     name: /^orphans lists a process/,
     systems: ['win32'],
     why: 'it starts the orphan with /bin/sh, which Windows does not have',
     inCi: true,
   },
   {
-    file: /^test\/cli\/(?:top|tools|care|completion|recordings|first-run)\.test\.ts$/,
+    file: /^test\/cli\/(?:top|tools|data|completion|recordings|first-run)\.test\.ts$/,
     name: IN_TMUX,
     systems: ['darwin', 'win32'],
     why: 'it needs tmux, which npm test installs on Linux only',
@@ -251,7 +251,7 @@ const ALLOWED = [
     why: 'only root may mount a small disk',
   },
   {
-    file: /^test\/cli\/(?:top|tools|care|completion|recordings|first-run)\.test\.ts$/,
+    file: /^test\/cli\/(?:top|tools|data|completion|recordings|first-run)\.test\.ts$/,
     name: IN_TMUX,
     when: spawnSync('tmux', ['-V']).status !== 0,
     package: 'tmux',

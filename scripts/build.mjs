@@ -30,12 +30,12 @@ const EXTERNAL = [/^@photostructure\/sqlite/, /^@fastify\/swagger-ui/]
  * loaded only when they are needed.
  */
 const BASE = /\/(?:config\/(?:paths|running-instance)|kernel\/(?:exit|did-you-mean|is-object|version))\.ts$/
-const WIRE = /\/(?:net\/http-client|config\/parse-flags|frame\/service-address)\.ts$/
+const WIRE = /\/(?:net\/http-client|config\/parse-flags|run\/service-address)\.ts$/
 const CLI_FILES = [
   { name: 'base', test: BASE },
   { name: 'wire', test: WIRE },
-  { name: 'table', test: /\/cli\/(?:dispatch|table\/(?!help))/ },
-  { name: 'frame', test: /\/cli\/(?:frame\/(?!ask)|output\/(?!browser)|table\/help|servers\/state)/ },
+  { name: 'table', test: /\/cli\/(?:dispatch|table\/(?!help)|run\/command\.|servers\/isolation-flags)/ },
+  { name: 'run', test: /\/cli\/(?:run\/(?!ask|browser)|servers\/any-server)/ },
 ].map((group, at, { length }) => ({ ...group, priority: length - at }))
 
 /**

@@ -1,4 +1,4 @@
-import { type Command, flagsOf, OUTPUT_FLAGS } from '../src/cli/table/command.ts'
+import { type Command, flagsOf, OUTPUT_FLAGS } from '../src/cli/run/command.ts'
 import { GROUPS, usageOf } from '../src/cli/table/help.ts'
 
 const INTRODUCTION = `# The command line

@@ -20,8 +20,10 @@ async function main(argv: readonly string[]): Promise<void> {
   const startService = (words: readonly string[], options?: { readonly isQuiet: boolean }) =>
     (loadCompiled(join(dirname(file), UP_FILE)) as Up).up(words, file, options)
   if (isService(argv)) return void (await startService([]))
-  if (argv[0] === 'connect') return (await import('./cli/bridge/connect.ts')).connect(argv.slice(1))
-  return (await import('./cli/dispatch.ts')).dispatch(argv, { file, startService })
+  const isBridge = argv[0] === 'connect'
+  if (isBridge && (await import('./cli/bridge/connect.ts')).connect(argv.slice(1)) !== 'help') return
+  const words = isBridge ? ['help', 'connect'] : argv
+  return (await import('./cli/dispatch.ts')).dispatch(words, { file, startService })
 }
 
 // The program that reads the output may end; the service continues.

@@ -24,14 +24,15 @@ export async function dispatch(argv: readonly string[], { file, startService }: 
   if (argv.length === 0 || first.startsWith('-')) return up(argv, { file, startService })
   const found = findCommand(argv)
   if (!found) return refuse(argv)
-  if (found.command.name === 'up') return up(found.words, { file, startService })
-  const { runCommand } = await import('./frame/frame.ts')
-  return runCommand(found.command, found.words, file)
+  const { command, words } = found
+  if (command.name === 'up') return up(words, { file, startService })
+  const { runCommand } = await import('./run/run-command.ts')
+  if ((await runCommand(command, words, file, subcommandsOf(command.name))) === 'help') await help(argv)
 }
 
 /** The service runs in this process unless one is running already. */
 async function welcome({ file, startService }: Main): Promise<void> {
-  const { isRunning, runCommand } = await import('./frame/frame.ts')
+  const { isRunning, runCommand } = await import('./run/run-command.ts')
   if (!isRunning(file)) await startService([], { isQuiet: true })
   await runCommand(WELCOME, [], file)
 }
@@ -53,7 +54,7 @@ async function help(words: readonly string[]): Promise<void> {
   const isPage =
     first === undefined || first.startsWith('-') || ['all', 'settings', 'isolation'].includes(first)
   if (!isPage && !found) return refuse(words)
-  const { helpText } = await import('./frame/frame.ts')
+  const { helpText } = await import('./table/help.ts')
   print(helpText(found?.command ?? first))
 }
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { readGiven } from '../../src/cli/frame/read-given.ts'
+import { readGiven } from '../../src/cli/run/read-given.ts'
 import { findCommand, subcommandsOf } from '../../src/cli/table/table.ts'
 
 const docs = fileURLToPath(new URL('../../docs/', import.meta.url))

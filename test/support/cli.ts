@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Command } from '../../src/cli/table/command.ts'
+import type { Command } from '../../src/cli/run/command.ts'
 import { COMMANDS } from '../../src/cli/table/table.ts'
 import { MAIN } from './bridge.ts'
 import { ownFolder } from './folder.ts'

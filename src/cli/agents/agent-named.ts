@@ -1,6 +1,6 @@
-import { Failure } from '../frame/failure.ts'
-import { findNamed } from '../frame/find-named.ts'
-import type { Api, Schemas } from '../frame/typed-api.ts'
+import { Failure } from '../run/failure.ts'
+import { findNamed } from '../run/find-named.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
 
 export type AgentSummary = Schemas['AgentSummary']
 

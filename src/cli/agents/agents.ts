@@ -1,14 +1,13 @@
-import type { Run } from '../frame/context.ts'
-import { type Span, toned } from '../output/line.ts'
-import { thousands } from '../output/units.ts'
+import type { Run } from '../run/context.ts'
+import { type Span, toned } from '../run/line.ts'
+import { shortPath, thousands } from '../run/units.ts'
+import { withReadingApi } from '../service/reading-api.ts'
 import { type AgentSummary, agentsOf } from './agent-named.ts'
-import { shortPath } from './file-change.ts'
-import { withReadingApi } from './reading-api.ts'
 
 const HEAD = ['AGENT', 'SERVERS', 'VIA', 'TOOLS', '~TOKENS', 'FILE', '']
 
 /** `toolroom agents` */
-export const run: Run = async (context) => {
+export const listAgents: Run = async (context) => {
   const { given } = context
   const all = await withReadingApi(context, agentsOf)
   const agents = given.is('all') ? all : all.filter(isHere)

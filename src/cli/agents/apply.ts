@@ -1,12 +1,10 @@
-import type { Answer, Context, Run } from '../frame/context.ts'
-import { findNamed } from '../frame/find-named.ts'
-import { counted, thousands } from '../output/units.ts'
+import type { Run } from '../run/context.ts'
+import { findNamed } from '../run/find-named.ts'
+import { counted, thousands } from '../run/units.ts'
 import { agentNamed } from './agent-named.ts'
 
 /** `toolroom agents apply AGENT PRESET`, and `toolroom presets apply PRESET AGENT` */
-export const run: Run = (context) => applyPreset(context)
-
-export async function applyPreset({ api, given }: Context): Promise<Answer> {
+export const applyPreset: Run = async ({ api, given }) => {
   const { agent_type } = await agentNamed(api, given.word('AGENT'))
   const { items } = await api.get('/api/presets')
   const named = items.map(({ name }) => ({ id: name, name }))

@@ -1,9 +1,9 @@
-import type { Run } from '../frame/context.ts'
+import type { Run } from '../run/context.ts'
 import { agentNamed } from './agent-named.ts'
 import { writeFiles } from './write-files.ts'
 
 /** `toolroom agents connect AGENT` */
-export const run: Run = async (context) => {
+export const connectAgent: Run = async (context) => {
   const { api, given } = context
   const { agent_type, name } = await agentNamed(api, given.word('AGENT'))
   const options = { take_over: !given.is('keep'), bridge: given.is('bridge'), create: given.is('create') }

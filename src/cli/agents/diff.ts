@@ -1,9 +1,9 @@
-import type { Run } from '../frame/context.ts'
+import type { Run } from '../run/context.ts'
 import { agentNamed } from './agent-named.ts'
 import { diffLines } from './file-change.ts'
 
 /** `toolroom agents diff AGENT`: what Toolroom would write over entries that differ from their servers. */
-export const run: Run = async ({ api, given }) => {
+export const diffAgent: Run = async ({ api, given }) => {
   const { agent_type } = await agentNamed(api, given.word('AGENT'))
   const path = { agent_type }
   const { servers } = await api.get('/api/agents/{agent_type}', { path })

@@ -1,4 +1,4 @@
 import { switchServer } from './switch-servers.ts'
 
 /** `toolroom disable SERVER --in AGENT` */
-export const run = switchServer(false)
+export const disable = switchServer(false)

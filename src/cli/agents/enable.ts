@@ -1,4 +1,4 @@
 import { switchServer } from './switch-servers.ts'
 
 /** `toolroom enable SERVER --in AGENT` */
-export const run = switchServer(true)
+export const enable = switchServer(true)

@@ -1,6 +1,5 @@
-import { homedir } from 'node:os'
-import { sep } from 'node:path'
-import { type Line, toned } from '../output/line.ts'
+import { type Line, toned } from '../run/line.ts'
+import { shortPath } from '../run/units.ts'
 
 /** One file of an agent that was changed, or would be. */
 export interface FileChange {
@@ -11,12 +10,6 @@ export interface FileChange {
   readonly backup_id: string | null
   readonly reload_hint: string | null
   readonly warnings: readonly string[]
-}
-
-/** A path as people write it: `~/.cursor/mcp.json` */
-export function shortPath(path: string): string {
-  const home = homedir()
-  return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path
 }
 
 /** The file and the lines that leave and come. Secrets are masked by the service. */

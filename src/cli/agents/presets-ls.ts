@@ -1,8 +1,8 @@
-import type { Run } from '../frame/context.ts'
-import { counted } from '../output/units.ts'
+import type { Run } from '../run/context.ts'
+import { counted } from '../run/units.ts'
 
 /** `toolroom presets ls` */
-export const run: Run = async ({ api }) => {
+export const listPresets: Run = async ({ api }) => {
   const { items } = await api.get('/api/presets')
   const [first] = items
   if (!first)

@@ -1,8 +1,8 @@
-import type { Run } from '../frame/context.ts'
-import { findNamed } from '../frame/find-named.ts'
+import type { Run } from '../run/context.ts'
+import { findNamed } from '../run/find-named.ts'
 
 /** `toolroom presets rm PRESET` */
-export const run: Run = async ({ api, given, confirm }) => {
+export const removePreset: Run = async ({ api, given, confirm }) => {
   const { items } = await api.get('/api/presets')
   const named = items.map(({ name }) => ({ id: name, name }))
   const { name } = findNamed(named, given.word('PRESET'), 'preset')

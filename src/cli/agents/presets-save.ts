@@ -1,12 +1,12 @@
-import type { Context, Run } from '../frame/context.ts'
-import { usage } from '../frame/failure.ts'
-import { findNamed } from '../frame/find-named.ts'
-import type { Schemas } from '../frame/typed-api.ts'
-import { allServers } from '../servers/all-servers.ts'
+import type { Context, Run } from '../run/context.ts'
+import { usage } from '../run/failure.ts'
+import { findNamed } from '../run/find-named.ts'
+import type { Schemas } from '../run/service-client.ts'
+import { allServers } from '../servers/any-server.ts'
 import { agentNamed } from './agent-named.ts'
 
 /** `toolroom presets save PRESET --from AGENT`, or `--servers LIST` */
-export const run: Run = async (context) => {
+export const savePreset: Run = async (context) => {
   const { api, given } = context
   const name = given.word('PRESET')
   const body = await choiceOf(context)

@@ -1,9 +1,9 @@
-import type { Run } from '../frame/context.ts'
+import type { Run } from '../run/context.ts'
 import { agentNamed } from './agent-named.ts'
 import { writeFiles } from './write-files.ts'
 
 /** `toolroom agents restore AGENT`: everything that Toolroom wrote leaves the agent's files. */
-export const run: Run = async (context) => {
+export const restoreAgent: Run = async (context) => {
   const { api, given } = context
   const { agent_type, name } = await agentNamed(api, given.word('AGENT'))
   return writeFiles(context, {

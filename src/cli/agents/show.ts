@@ -1,13 +1,13 @@
-import type { Run } from '../frame/context.ts'
-import type { Schemas } from '../frame/typed-api.ts'
-import { type Line, type Span, toned } from '../output/line.ts'
+import type { Run } from '../run/context.ts'
+import { type Line, type Span, toned } from '../run/line.ts'
+import type { Schemas } from '../run/service-client.ts'
+import { shortPath } from '../run/units.ts'
 import { agentNamed } from './agent-named.ts'
-import { shortPath } from './file-change.ts'
 
 const HEAD = ['ENTRY', 'TYPE', 'STATE', 'SCOPE', 'SERVER', 'RUNS']
 
 /** `toolroom agents show AGENT` */
-export const run: Run = async ({ api, given }) => {
+export const showAgent: Run = async ({ api, given }) => {
   const { agent_type } = await agentNamed(api, given.word('AGENT'))
   const agent = await api.get('/api/agents/{agent_type}', { path: { agent_type } })
   const { name, scopes, servers, reload_hint, notes, installed } = agent

@@ -1,7 +1,7 @@
-import type { Context, Run } from '../frame/context.ts'
-import { Failure, usage } from '../frame/failure.ts'
-import { type Line, toned } from '../output/line.ts'
-import { allServers, serverNamed } from '../servers/all-servers.ts'
+import type { Context, Run } from '../run/context.ts'
+import { Failure, usage } from '../run/failure.ts'
+import { type Line, toned } from '../run/line.ts'
+import { allServers, serverNamed } from '../servers/any-server.ts'
 import { type AgentSummary, agentsIn, agentsOf } from './agent-named.ts'
 import { diffLines, type FileChange, writtenLines } from './file-change.ts'
 

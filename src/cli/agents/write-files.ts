@@ -1,4 +1,4 @@
-import type { Answer, Context } from '../frame/context.ts'
+import type { Answer, Context } from '../run/context.ts'
 import { diffLines, type FileChange, writtenLines } from './file-change.ts'
 
 interface Writing {

@@ -1,15 +1,15 @@
 import { prepareDataFolder } from '../../kernel/config/data-folder.ts'
 import { lastingProgram } from '../../kernel/config/lasting-program.ts'
 import { runningInstance } from '../../kernel/config/running-instance.ts'
-import type { Answer, Context, Run } from '../frame/context.ts'
-import { Failure } from '../frame/failure.ts'
+import type { Answer, Context, Run } from '../run/context.ts'
+import { Failure } from '../run/failure.ts'
 import { untilReady } from '../service/start-detached.ts'
 import { stopService } from '../service/stop-service.ts'
 import { asFailure, managerHere } from './manager-here.ts'
 import type { Program, ServiceManager } from './service-manager.ts'
 
 /** `toolroom service install`: the service manager starts Toolroom now and at every login. */
-export const run: Run = async (context) => {
+export const installService: Run = async (context) => {
   const { config, mainFile, given, during } = context
   const manager = managerHere(config)
   const { data } = config.folders

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import type { Config } from '../../kernel/config/config.ts'
 import { serviceFile } from '../../kernel/config/paths.ts'
-import { Failure } from '../frame/failure.ts'
+import { Failure } from '../run/failure.ts'
 import { Launchd } from './launchd.ts'
 import type { RunTool } from './run-tool.ts'
 import type { ServiceManager } from './service-manager.ts'

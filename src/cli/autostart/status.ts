@@ -1,8 +1,8 @@
-import type { Run } from '../frame/context.ts'
+import type { Run } from '../run/context.ts'
 import { asFailure, managerHere } from './manager-here.ts'
 
 /** `toolroom service status` */
-export const run: Run = async ({ config }) => {
+export const showServiceState: Run = async ({ config }) => {
   const manager = managerHere(config)
   const state = await asFailure(manager.state())
   const { file, installed, enabled, running, failed, pid } = state

@@ -1,9 +1,9 @@
-import type { Run } from '../frame/context.ts'
+import type { Run } from '../run/context.ts'
 import { stopService } from '../service/stop-service.ts'
 import { asFailure, managerHere } from './manager-here.ts'
 
 /** `toolroom service uninstall`: stops the service and removes its file. Toolroom's data stays. */
-export const run: Run = async (context) => {
+export const uninstallService: Run = async (context) => {
   const { config, given, during } = context
   const manager = managerHere(config)
   const { file, installed, pid } = await asFailure(manager.state())

@@ -3,7 +3,7 @@ import { parseWords } from '../../kernel/config/parse-flags.ts'
 import { foldersOf } from '../../kernel/config/paths.ts'
 import { configError } from '../../kernel/exit.ts'
 import { LineReader, MESSAGE_MAX_BYTES } from '../../mcp/protocol/line-splitter.ts'
-import { findAddress, networkFrom, parseAddress } from '../frame/service-address.ts'
+import { findAddress, networkFrom, parseAddress } from '../run/service-address.ts'
 import { Bridge } from './bridge.ts'
 import { Link } from './link.ts'
 import { CODES, errorLine } from './message.ts'
@@ -13,10 +13,13 @@ const END_GRACE_MS = 2000
 const FLAGS = { server: { type: 'string' }, url: { type: 'string' } } as const
 const NEWLINE = Buffer.from('\n')
 
-/** An MCP server on stdio that forwards to the gateway of a running Toolroom. Runs until stdin ends. */
-export async function connect(words: readonly string[]): Promise<void> {
+/**
+ * An MCP server on stdio that forwards to the gateway of a running Toolroom. Runs until stdin ends. Returns
+ * `help` if that is what the words ask for.
+ */
+export function connect(words: readonly string[]): 'help' | undefined {
   const parsed = parseWords(words, FLAGS, unknown)
-  if (parsed === 'help') return printHelp()
+  if (parsed === 'help') return parsed
   const given = new Map([...parsed.flags].map(([name, values]) => [name, values.at(-1) ?? '']))
   const empty = [...given].find(([, value]) => value === '')
   if (empty) throw configError(`--${empty[0]} needs a value`)
@@ -67,15 +70,7 @@ export async function connect(words: readonly string[]): Promise<void> {
   stdout.on('error', end) // the agent has ended
   // Agents close stdin and send a signal soon after. Ending once is enough; it takes three seconds at most.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end)
-}
-
-/** The table of commands is loaded only here: agents wait for the bridge. */
-async function printHelp(): Promise<void> {
-  const [{ helpText }, { findCommand }] = await Promise.all([
-    import('../frame/frame.ts'),
-    import('../table/table.ts'),
-  ])
-  process.stdout.write(`${helpText(findCommand(['connect'])?.command)}\n`)
+  return undefined
 }
 
 const unknown = (word: string): Error =>

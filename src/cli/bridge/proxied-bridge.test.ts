@@ -8,7 +8,7 @@ import { keyFor, openBridge } from '../../../test/support/bridge.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { openTestService, type TestService } from '../../../test/support/test-service.ts'
-import { networkFrom } from '../frame/service-address.ts'
+import { networkFrom } from '../run/service-address.ts'
 import { Bridge } from './bridge.ts'
 import { Link } from './link.ts'
 

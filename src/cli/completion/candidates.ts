@@ -1,4 +1,4 @@
-import { type Command, type Flag, flagsOf, type Kind, type Word } from '../table/command.ts'
+import { type Command, type Flag, flagsOf, type Kind, type Word } from '../run/command.ts'
 import { COMMANDS, findCommand, subcommandsOf } from '../table/table.ts'
 
 /** What can be named, by kind. Tools are by server. */

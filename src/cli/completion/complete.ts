@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { foldersOf } from '../../kernel/config/paths.ts'
 import { runningInstance } from '../../kernel/config/running-instance.ts'
-import type { Command } from '../table/command.ts'
+import type { Command } from '../run/command.ts'
 import { cachedNames } from './cache.ts'
 import { candidates } from './candidates.ts'
 
@@ -13,8 +13,8 @@ const REFRESH = '--refresh'
  */
 export async function complete(argv: readonly string[], mainFile: string): Promise<void> {
   if (argv[0] === REFRESH) {
-    const { runCommand } = await import('../frame/frame.ts')
-    return runCommand(REFRESH_NAMES, [], mainFile)
+    const { runCommand } = await import('../run/run-command.ts')
+    return void (await runCommand(REFRESH_NAMES, [], mainFile))
   }
   const [current = '', ...before] = argv
   const { data } = foldersOf(
@@ -35,5 +35,5 @@ const REFRESH_NAMES: Command = {
   group: 'Care',
   does: 'Ask the service for the names that shells complete.',
   examples: [],
-  load: () => import('./refresh.ts'),
+  load: async () => (await import('./refresh.ts')).refreshNames,
 }

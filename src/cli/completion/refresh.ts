@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
 import { writeDurably } from '../../kernel/files/durable-file.ts'
-import type { Run } from '../frame/context.ts'
-import { Failure } from '../frame/failure.ts'
-import type { Api } from '../frame/typed-api.ts'
-import { allServers, isStdio } from '../servers/all-servers.ts'
+import type { Run } from '../run/context.ts'
+import { Failure } from '../run/failure.ts'
+import type { Api } from '../run/service-client.ts'
+import { allServers, isStdio } from '../servers/any-server.ts'
 import { cacheFile } from './cache.ts'
 import type { Names } from './candidates.ts'
 
 /** Asks the service for everything that can be named, and stores it for the next completion. */
-export const run: Run = async ({ api, config }) => {
+export const refreshNames: Run = async ({ api, config }) => {
   const servers = await allServers(api)
   const [agents, packages, presets, secrets, settings] = await Promise.all([
     api.get('/api/agents'),

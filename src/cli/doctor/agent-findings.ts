@@ -1,6 +1,6 @@
 import { type AgentSummary, agentsOf } from '../agents/agent-named.ts'
-import { shortPath } from '../agents/file-change.ts'
-import type { Api } from '../frame/typed-api.ts'
+import type { Api } from '../run/service-client.ts'
+import { shortPath } from '../run/units.ts'
 import { type Finding, hint, ok, problem } from './finding.ts'
 
 /** The agents on this computer, and what is wrong with their files. */

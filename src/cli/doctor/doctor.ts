@@ -1,8 +1,8 @@
-import { withReadingApi } from '../agents/reading-api.ts'
-import type { Answer, Context, Run } from '../frame/context.ts'
-import { Failure } from '../frame/failure.ts'
-import { findAddress } from '../frame/service-address.ts'
-import type { Api } from '../frame/typed-api.ts'
+import type { Answer, Context, Run } from '../run/context.ts'
+import { Failure } from '../run/failure.ts'
+import { findAddress } from '../run/service-address.ts'
+import type { Api } from '../run/service-client.ts'
+import { withReadingApi } from '../service/reading-api.ts'
 import { agentFindings } from './agent-findings.ts'
 import { type Applied, type Finding, problem, type Section } from './finding.ts'
 import { isolationFindings } from './isolation-findings.ts'
@@ -13,7 +13,7 @@ import { runtimeFindings } from './runtime-findings.ts'
 import { NOT_RUNNING, toolroomFindings } from './toolroom-findings.ts'
 
 /** `toolroom doctor [--fix]`: exits with 1 if there are problems that were not repaired. */
-export const run: Run = async (context) => {
+export const doctor: Run = async (context) => {
   const { given, config } = context
   const isHere = given.flag('url') === undefined
   const isRunning = !isHere || findAddress(config.folders.data) !== undefined

@@ -1,4 +1,4 @@
-import type { Api, Schemas } from '../frame/typed-api.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
 import { type Finding, hint, ok, problem } from './finding.ts'
 
 type Abilities = Schemas['IsolationAbilities']

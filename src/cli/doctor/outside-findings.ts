@@ -1,6 +1,6 @@
-import { Failure } from '../frame/failure.ts'
-import type { Api } from '../frame/typed-api.ts'
-import { bytes } from '../output/units.ts'
+import { Failure } from '../run/failure.ts'
+import type { Api } from '../run/service-client.ts'
+import { bytes } from '../run/units.ts'
 import { type Finding, hint, ok, problem } from './finding.ts'
 
 /** Whether the npm registry answers, and whether it can be searched. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../../kernel/config/config.ts'
 import { runningInstance } from '../../kernel/config/running-instance.ts'
-import { shortPath } from '../agents/file-change.ts'
+import { shortPath } from '../run/units.ts'
 import { TEMPORARY } from '../service/temporary-service.ts'
 import { type Finding, hint } from './finding.ts'
 

@@ -1,5 +1,5 @@
-import { type Line, type Span, type Tone, toned, widthOf } from '../output/line.ts'
-import { counted } from '../output/units.ts'
+import { type Line, type Span, type Tone, toned, widthOf } from '../run/line.ts'
+import { counted } from '../run/units.ts'
 import type { Applied, Finding, Level, Section } from './finding.ts'
 
 const SIGNS: Readonly<Record<Level, readonly [sign: string, tone: Tone]>> = {

@@ -1,4 +1,4 @@
-import type { Api, Schemas } from '../frame/typed-api.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
 import { type Finding, type Fix, hint, ok, problem } from './finding.ts'
 
 type Runtime = Schemas['Runtime']

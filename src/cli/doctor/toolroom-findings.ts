@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { runningInstance } from '../../kernel/config/running-instance.ts'
-import type { Context } from '../frame/context.ts'
-import type { Api } from '../frame/typed-api.ts'
-import { bytes, counted } from '../output/units.ts'
-import { allServers } from '../servers/all-servers.ts'
-import { needsHelp } from '../servers/state.ts'
+import type { Context } from '../run/context.ts'
+import type { Api } from '../run/service-client.ts'
+import { bytes, counted } from '../run/units.ts'
+import { allServers, needsHelp } from '../servers/any-server.ts'
+
 import { type Finding, hint, ok, problem } from './finding.ts'
 
 export const NOT_RUNNING: Finding = hint(

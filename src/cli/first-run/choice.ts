@@ -1,8 +1,8 @@
 import type { AgentSummary } from '../agents/agent-named.ts'
 import { agentsIn, agentsOf } from '../agents/agent-named.ts'
-import { findNamed } from '../frame/find-named.ts'
-import type { Given } from '../frame/given.ts'
-import type { Api, Schemas } from '../frame/typed-api.ts'
+import type { Given } from '../run/context.ts'
+import { findNamed } from '../run/find-named.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
 
 export type ImportItem = Schemas['AgentImportReport']['items'][number]
 export type FileChange = Schemas['AgentChangeReport']

@@ -1,7 +1,6 @@
-import { shortPath } from '../agents/file-change.ts'
-import type { Api, Schemas } from '../frame/typed-api.ts'
-import { type Line, toned } from '../output/line.ts'
-import { counted } from '../output/units.ts'
+import { type Line, toned } from '../run/line.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
+import { counted, shortPath } from '../run/units.ts'
 
 export type Scan = Schemas['AgentScan']
 

@@ -1,15 +1,15 @@
 import { diffLines, writtenLines } from '../agents/file-change.ts'
-import { withReadingApi } from '../agents/reading-api.ts'
-import { canAsk } from '../frame/ask.ts'
-import type { Answer, Context, Run } from '../frame/context.ts'
-import { usage } from '../frame/failure.ts'
-import type { Api } from '../frame/typed-api.ts'
-import { type Line, toned } from '../output/line.ts'
+import { canAsk } from '../run/ask.ts'
+import type { Answer, Context, Run } from '../run/context.ts'
+import { usage } from '../run/failure.ts'
+import { type Line, toned } from '../run/line.ts'
+import type { Api } from '../run/service-client.ts'
+import { withReadingApi } from '../service/reading-api.ts'
 import { choiceOfFlags, connectAgents, type ImportItem, importServers } from './choice.ts'
 import { findAll } from './found.ts'
 
 /** `toolroom init`: finds agents, imports their servers, and connects the chosen agents to the gateway. */
-export const run: Run = async (context) => {
+export const init: Run = async (context) => {
   const { given, during, config, mainFile } = context
   if (given.is('dry-run')) return withReadingApi(context, (api) => plan(context, api))
   const asked = given.is('yes') ? undefined : await askedChoice(context)

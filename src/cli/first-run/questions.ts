@@ -1,12 +1,12 @@
 import { agentsOf } from '../agents/agent-named.ts'
 import { diffLines } from '../agents/file-change.ts'
-import { withTemporaryApi } from '../agents/reading-api.ts'
-import { ask, isYes } from '../frame/ask.ts'
-import type { Context } from '../frame/context.ts'
-import { Failure } from '../frame/failure.ts'
-import { findAddress } from '../frame/service-address.ts'
-import type { Api } from '../frame/typed-api.ts'
-import { counted } from '../output/units.ts'
+import { ask, isYes } from '../run/ask.ts'
+import type { Context } from '../run/context.ts'
+import { Failure } from '../run/failure.ts'
+import { findAddress } from '../run/service-address.ts'
+import type { Api } from '../run/service-client.ts'
+import { counted } from '../run/units.ts'
+import { withTemporaryApi } from '../service/reading-api.ts'
 import {
   agentTypesIn,
   type Choice,

@@ -1,14 +1,14 @@
 import { VERSION } from '../../kernel/version.ts'
-import type { Run } from '../frame/context.ts'
-import { browserOpener, openInBrowser } from '../output/browser.ts'
-import type { Line } from '../output/line.ts'
-import { counted } from '../output/units.ts'
-import { allServers } from '../servers/all-servers.ts'
-import { needsHelp } from '../servers/state.ts'
+import { browserOpener, openInBrowser } from '../run/browser.ts'
+import type { Run } from '../run/context.ts'
+import type { Line } from '../run/line.ts'
+import { counted } from '../run/units.ts'
+import { allServers, needsHelp } from '../servers/any-server.ts'
+
 import { findAll } from './found.ts'
 
 /** `toolroom` alone: says what was found, changes nothing, and opens the dashboard where there is a display. */
-export const run: Run = async ({ api, service, note }) => {
+export const welcome: Run = async ({ api, service, note }) => {
   const { address } = service
   const isLocal = ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(address).hostname)
   note(`Toolroom ${VERSION}  ${address}${isLocal ? '  (only this computer can reach it)' : ''}`)

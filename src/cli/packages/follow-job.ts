@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Context } from '../frame/context.ts'
-import { Failure } from '../frame/failure.ts'
-import type { Schemas } from '../frame/typed-api.ts'
-import { toned } from '../output/line.ts'
-import { milliseconds } from '../output/units.ts'
+import type { Context } from '../run/context.ts'
+import { Failure } from '../run/failure.ts'
+import { toned } from '../run/line.ts'
+import type { Schemas } from '../run/service-client.ts'
+import { milliseconds } from '../run/units.ts'
 
 type Phase = Schemas['Job']['phases'][number]
 

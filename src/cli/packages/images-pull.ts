@@ -1,10 +1,10 @@
-import type { Context, Run } from '../frame/context.ts'
-import type { Schemas } from '../frame/typed-api.ts'
-import { toned } from '../output/line.ts'
+import type { Context, Run } from '../run/context.ts'
+import { toned } from '../run/line.ts'
+import type { Schemas } from '../run/service-client.ts'
 import { followJob } from './follow-job.ts'
 
 /** `toolroom images pull IMAGE` */
-export const run: Run = async (context) => {
+export const pullImage: Run = async (context) => {
   const { api, given } = context
   const image = given.word('IMAGE')
   if (given.is('dry-run')) return dryRun(image, context)

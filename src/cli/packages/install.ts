@@ -1,9 +1,9 @@
-import type { Context, Run } from '../frame/context.ts'
-import { Failure, usage } from '../frame/failure.ts'
-import { findNamed } from '../frame/find-named.ts'
-import type { Schemas } from '../frame/typed-api.ts'
-import { type Line, toned } from '../output/line.ts'
-import { bytes, counted, thousands } from '../output/units.ts'
+import type { Context, Run } from '../run/context.ts'
+import { Failure, usage } from '../run/failure.ts'
+import { findNamed } from '../run/find-named.ts'
+import { type Line, toned } from '../run/line.ts'
+import type { Schemas } from '../run/service-client.ts'
+import { bytes, counted, thousands } from '../run/units.ts'
 import { followJob } from './follow-job.ts'
 import { splitSpec } from './packages.ts'
 
@@ -16,7 +16,7 @@ interface Enabled {
 }
 
 /** `toolroom install PACKAGE` */
-export const run: Run = async (context) => {
+export const installPackage: Run = async (context) => {
   const { api, given } = context
   const spec = given.word('PACKAGE')
   const agents = await chosenAgents(context)

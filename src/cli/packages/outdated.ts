@@ -1,8 +1,8 @@
-import type { Run } from '../frame/context.ts'
-import { type Span, toned } from '../output/line.ts'
+import type { Run } from '../run/context.ts'
+import { type Span, toned } from '../run/line.ts'
 
 /** `toolroom outdated` */
-export const run: Run = async ({ api, during }) => {
+export const listOutdated: Run = async ({ api, during }) => {
   const list = await during('Asking the registry', api.post('/api/packages/refresh'))
   const rows = list.items.filter(
     ({ update_available, deprecated, error }) => update_available || deprecated !== null || error !== null,

@@ -1,6 +1,6 @@
-import { usage } from '../frame/failure.ts'
-import { findNamed } from '../frame/find-named.ts'
-import type { Api, Schemas } from '../frame/typed-api.ts'
+import { usage } from '../run/failure.ts'
+import { findNamed } from '../run/find-named.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
 
 export type Package = Schemas['Package']
 

@@ -1,7 +1,7 @@
-import type { Run } from '../frame/context.ts'
+import type { Run } from '../run/context.ts'
 
 /** `toolroom search WORD...` */
-export const run: Run = async ({ api, given, during }) => {
+export const searchPackages: Run = async ({ api, given, during }) => {
   const query = given.words('WORD').join(' ')
   const source = given.flag('registry') === 'mcp' ? ('mcp_registry' as const) : ('npm' as const)
   const found = await during('Searching', api.post('/api/packages/search', { body: { query, source } }))

@@ -1,8 +1,8 @@
-import type { Run } from '../frame/context.ts'
+import type { Run } from '../run/context.ts'
 import { packagesNamed } from './packages.ts'
 
 /** `toolroom uninstall PACKAGE` */
-export const run: Run = async ({ api, given, confirm, during }) => {
+export const uninstallPackage: Run = async ({ api, given, confirm, during }) => {
   const [found] = await packagesNamed(api, [given.word('PACKAGE')])
   if (!found) return undefined
   const { id, name, version, used_by } = found

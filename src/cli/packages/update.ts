@@ -1,7 +1,7 @@
-import type { Context, Run } from '../frame/context.ts'
-import { Failure, usage } from '../frame/failure.ts'
-import type { Schemas } from '../frame/typed-api.ts'
-import { type Line, toned } from '../output/line.ts'
+import type { Context, Run } from '../run/context.ts'
+import { Failure, usage } from '../run/failure.ts'
+import { type Line, toned } from '../run/line.ts'
+import type { Schemas } from '../run/service-client.ts'
 import { followJob } from './follow-job.ts'
 import { type Package, packagesNamed } from './packages.ts'
 
@@ -9,7 +9,7 @@ type Updated = Schemas['UpdatedPackage']
 type Item = { name: string; from: string; updated: Updated | null; problem: string | null }
 
 /** `toolroom update PACKAGE...|--all` */
-export const run: Run = async (context) => {
+export const updatePackages: Run = async (context) => {
   const { given } = context
   const chosen = await chosenPackages(context)
   if (given.is('dry-run'))

@@ -1,15 +1,13 @@
-import type { Answer, Context, Run } from '../frame/context.ts'
-import { usage } from '../frame/failure.ts'
-import type { Schemas } from '../frame/typed-api.ts'
-import { isStdio, serverNamed } from './all-servers.ts'
+import type { Answer, Context, Run } from '../run/context.ts'
+import { usage } from '../run/failure.ts'
+import type { Schemas } from '../run/service-client.ts'
+import { type AnyServer, type HttpServer, isStdio, type StdioServer, serverNamed } from './any-server.ts'
 import { isolationFlag, isolationGiven, isolationText } from './isolation.ts'
-import { pairs } from './pairs.ts'
-import type { AnyServer, HttpServer, StdioServer } from './state.ts'
 
 type Start = StdioServer['start_mode']
 
 /** `toolroom edit SERVER --env NAME=VALUE ...` */
-export const run: Run = async (context) => {
+export const editServer: Run = async (context) => {
   const { api, given } = context
   const server = await serverNamed(api, given.word('SERVER'))
   const { id } = server
@@ -71,7 +69,7 @@ function stdioChange(
     ...common(given, tags),
     ...(command !== undefined && { command }),
     ...(given.rest.length > 0 && { args }),
-    ...(isEnv && { env: merged(env, pairs('env', given.all('env')), given.all('unset')) }),
+    ...(isEnv && { env: merged(env, given.pairs('env'), given.all('unset')) }),
     ...(cwd !== undefined && { cwd }),
     ...(start !== undefined && { start_mode: start }),
     ...isolationGiven(given, isolation_options),
@@ -87,7 +85,7 @@ function httpChange({ headers, tags }: HttpServer, { given }: Context): Schemas[
   return {
     ...common(given, tags),
     ...(url !== undefined && { url }),
-    ...(isHeader && { headers: merged(headers, pairs('header', given.all('header')), given.all('unset')) }),
+    ...(isHeader && { headers: merged(headers, given.pairs('header'), given.all('unset')) }),
   }
 }
 

@@ -1,6 +1,6 @@
 import { readContainerCommand } from '../../kernel/containers/container-command.ts'
+import type { StdioServer } from './any-server.ts'
 import type { Confinement } from './isolation.ts'
-import type { StdioServer } from './state.ts'
 
 interface Failed {
   readonly code: string

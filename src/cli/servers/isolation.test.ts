@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readGiven } from '../frame/read-given.ts'
+import { readGiven } from '../run/read-given.ts'
 import { SERVERS_TABLE } from '../table/servers.ts'
 import { type Confinement, editCommand, isolationGiven, isolationText } from './isolation.ts'
 

@@ -1,11 +1,11 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { shortPath } from '../agents/file-change.ts'
-import { usage } from '../frame/failure.ts'
-import type { Given } from '../frame/given.ts'
-import type { Schemas } from '../frame/typed-api.ts'
-import { ISOLATION_FLAGS } from '../table/isolation.ts'
-import type { StdioServer } from './state.ts'
+import type { Given } from '../run/context.ts'
+import { usage } from '../run/failure.ts'
+import type { Schemas } from '../run/service-client.ts'
+import { shortPath } from '../run/units.ts'
+import type { StdioServer } from './any-server.ts'
+import { ISOLATION_FLAGS } from './isolation-flags.ts'
 
 export type Confinement = Pick<StdioServer, 'isolation' | 'isolation_options'>
 type Options = Confinement['isolation_options']

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
-import { Failure } from '../frame/failure.ts'
+import { Failure } from '../run/failure.ts'
 
 const READY_MS = 60_000
 const MAX_CHARS = 65_536

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { readConfig } from '../../kernel/config/config.ts'
 import { readFlags } from '../../kernel/config/flags.ts'
 import { EXIT } from '../../kernel/exit.ts'
-import { Failure } from '../frame/failure.ts'
+import { Failure } from '../run/failure.ts'
 import { startDetached } from './start-detached.ts'
 
 /** `toolroom up --detach`: starts the service in the background, and returns when it answers. */

@@ -1,8 +1,8 @@
-import type { Run } from '../frame/context.ts'
+import type { Run } from '../run/context.ts'
 import { stopService } from './stop-service.ts'
 
 /** `toolroom down`: stops the service and all its servers. */
-export const run: Run = async ({ api, service, config, given, during }) => {
+export const down: Run = async ({ api, service, config, given, during }) => {
   const { address } = service
   if (given.is('dry-run'))
     return {

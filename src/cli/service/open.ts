@@ -1,8 +1,8 @@
-import type { Run } from '../frame/context.ts'
-import { browserOpener, openInBrowser } from '../output/browser.ts'
+import { browserOpener, openInBrowser } from '../run/browser.ts'
+import type { Run } from '../run/context.ts'
 
 /** `toolroom open`: opens the dashboard, signed in by a code that works once, within a minute. */
-export const run: Run = async ({ api, service, given }) => {
+export const openDashboard: Run = async ({ api, service, given }) => {
   const { code } = await api.post('/api/login-codes')
   const url = `${service.address}/#c=${code}`
   const isQuiet = given.is('no-browser') || given.is('json')

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Context } from '../frame/context.ts'
-import { findAddress } from '../frame/service-address.ts'
-import type { Api } from '../frame/typed-api.ts'
+import type { Context } from '../run/context.ts'
+import { findAddress } from '../run/service-address.ts'
+import type { Api } from '../run/service-client.ts'
 
 /**
  * The API for commands that must work after `toolroom down`. If no service is running, one is started on the same data

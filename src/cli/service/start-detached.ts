@@ -8,8 +8,8 @@ import { lastingProgram } from '../../kernel/config/lasting-program.ts'
 import { type Instance, runningInstance } from '../../kernel/config/running-instance.ts'
 import { EXIT } from '../../kernel/exit.ts'
 import { readForeign } from '../../kernel/files/foreign-file.ts'
-import { Failure } from '../frame/failure.ts'
-import { findAddress } from '../frame/service-address.ts'
+import { Failure } from '../run/failure.ts'
+import { findAddress } from '../run/service-address.ts'
 
 export interface Started extends Instance {
   /** What the service prints: the line with its address, warnings, and why it ended if it did. */

@@ -1,6 +1,6 @@
-import { columns } from '../output/columns.ts'
-import { cut, type Line, plain } from '../output/line.ts'
-import { type AnyServer, stateSpan } from '../servers/state.ts'
+import { columns } from '../run/columns.ts'
+import { cut, type Line, plain } from '../run/line.ts'
+import { type AnyServer, stateSpan } from '../servers/any-server.ts'
 
 export interface ServerLine {
   readonly id: string

@@ -2,17 +2,17 @@ import type { Config } from '../../kernel/config/config.ts'
 import { VERSION } from '../../kernel/version.ts'
 import { HttpClient } from '../../net/http-client.ts'
 import { MEBIBYTE, RemoteFailure } from '../../net/http-failure.ts'
-import type { Run } from '../frame/context.ts'
-import { notRunning, notToolroom, tokenRefused, unreachable } from '../frame/failure.ts'
-import { findAddress, networkFrom, parseAddress } from '../frame/service-address.ts'
-import { tokenOf } from '../frame/service-client.ts'
+import type { Run } from '../run/context.ts'
+import { notRunning, notToolroom, tokenRefused, unreachable } from '../run/failure.ts'
+import { findAddress, networkFrom, parseAddress } from '../run/service-address.ts'
+import { tokenOf } from '../run/service-client.ts'
 import { type Report, type ServerLine, statusLines } from './status-lines.ts'
 
 const TIMEOUT_MS = 5000
 const MAX_BYTES = 64 * MEBIBYTE
 
 /** `toolroom status`: whether Toolroom is running, and the status of its servers. */
-export const run: Run = async ({ config, given, terminal }) => {
+export const showStatus: Run = async ({ config, given, terminal }) => {
   const url = given.flag('url')
   const report = await fetchReport(url === undefined ? undefined : parseAddress(url, '--url'), config)
   return {

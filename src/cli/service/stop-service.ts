@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Instance, runningInstance } from '../../kernel/config/running-instance.ts'
-import { Failure } from '../frame/failure.ts'
-import type { Api } from '../frame/typed-api.ts'
+import { Failure } from '../run/failure.ts'
+import type { Api } from '../run/service-client.ts'
 
 const STOPPED_MS = 30_000
 const POLL_MS = 50

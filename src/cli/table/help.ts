@@ -1,11 +1,22 @@
-import { type Command, type Flag, flagsOf, type Group, OUTPUT_FLAGS, type Word } from './command.ts'
-import { ISOLATION_FLAGS } from './isolation.ts'
+import { settingRows } from '../../kernel/config/help.ts'
+import { type Command, type Flag, flagsOf, type Group, OUTPUT_FLAGS, type Word } from '../run/command.ts'
+import { ISOLATION_FLAGS, ISOLATION_PAGE } from '../servers/isolation-flags.ts'
 import { COMMANDS, subcommandsOf } from './table.ts'
 
 const WIDTH = 79
 /** A usage with more flags than these does not list them: they follow below. */
 const MOST_FLAGS = 10
 export const GROUPS: readonly Group[] = ['Service', 'Servers', 'Tools', 'Agents', 'Packages', 'Watch', 'Care']
+
+/** The help for a command, for `all`, `settings` or `isolation`, or the overview. */
+export function helpText(subject: Command | string | undefined): string {
+  if (typeof subject === 'object') return commandHelp(subject)
+  if (subject === 'all') return allCommands()
+  if (subject === 'isolation') return ISOLATION_PAGE
+  if (subject !== 'settings') return overview()
+  const rows = settingRows().map(([label, does]) => `  ${label.padEnd(32)} ${does}`.trimEnd())
+  return rows.join('\n')
+}
 
 /** `toolroom --help`: the names of all commands, by group. */
 export function overview(): string {

@@ -1,4 +1,4 @@
-import type { Command, Word } from './command.ts'
+import type { Command, Word } from '../run/command.ts'
 
 const PACKAGE: Word = { name: 'PACKAGE', kind: 'package' }
 
@@ -14,7 +14,7 @@ export const PACKAGES: readonly Command[] = [
     },
     examples: ['search postgres', 'search github issues --registry mcp'],
     also: ['find'],
-    load: () => import('../packages/search.ts'),
+    load: async () => (await import('../packages/search.ts')).searchPackages,
   },
   {
     name: 'install',
@@ -29,7 +29,7 @@ export const PACKAGES: readonly Command[] = [
     writes: true,
     examples: ['install @playwright/mcp --add', 'install memory@1.2.0'],
     exits: { 9: 'installed, but not enabled everywhere' },
-    load: () => import('../packages/install.ts'),
+    load: async () => (await import('../packages/install.ts')).installPackage,
   },
   {
     name: 'uninstall',
@@ -41,14 +41,14 @@ export const PACKAGES: readonly Command[] = [
     asks: true,
     examples: ['uninstall @playwright/mcp'],
     exits: { 6: 'servers run from it' },
-    load: () => import('../packages/uninstall.ts'),
+    load: async () => (await import('../packages/uninstall.ts')).uninstallPackage,
   },
   {
     name: 'outdated',
     group: 'Packages',
     does: 'Ask the registry which installed packages have a newer version.',
     examples: ['outdated'],
-    load: () => import('../packages/outdated.ts'),
+    load: async () => (await import('../packages/outdated.ts')).listOutdated,
   },
   {
     name: 'update',
@@ -60,7 +60,7 @@ export const PACKAGES: readonly Command[] = [
     examples: ['update @playwright/mcp', 'update --all --dry-run'],
     exits: { 9: 'some packages failed' },
     also: ['upgrade'],
-    load: () => import('../packages/update.ts'),
+    load: async () => (await import('../packages/update.ts')).updatePackages,
   },
   {
     name: 'images pull',
@@ -72,6 +72,6 @@ export const PACKAGES: readonly Command[] = [
     examples: ['images pull mcp/time', 'images pull node:22-slim'],
     exits: { 130: 'cancelled' },
     also: ['pull'],
-    load: () => import('../packages/images-pull.ts'),
+    load: async () => (await import('../packages/images-pull.ts')).pullImage,
   },
 ]

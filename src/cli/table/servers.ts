@@ -1,5 +1,5 @@
-import type { Command, Flag, Word } from './command.ts'
-import { ISOLATION_FLAGS } from './isolation.ts'
+import type { Command, Flag, Word } from '../run/command.ts'
+import { ISOLATION_FLAGS } from '../servers/isolation-flags.ts'
 
 const SERVER: Word = { name: 'SERVER', kind: 'server' }
 const SERVERS: Word = { ...SERVER, optional: true, many: true }
@@ -18,7 +18,7 @@ export const SERVERS_TABLE: readonly Command[] = [
     },
     examples: ['ls', 'ls --tag work', 'ls --json'],
     also: ['list', 'ps', 'servers'],
-    load: () => import('../servers/ls.ts'),
+    load: async () => (await import('../servers/show-servers.ts')).listServers,
   },
   {
     name: 'add',
@@ -42,7 +42,7 @@ export const SERVERS_TABLE: readonly Command[] = [
       'add files --isolation sandbox --write ~/notes -- files-mcp',
     ],
     also: ['new', 'create', 'register'],
-    load: () => import('../servers/add.ts'),
+    load: async () => (await import('../servers/add-remove.ts')).addServer,
   },
   {
     name: 'info',
@@ -51,7 +51,7 @@ export const SERVERS_TABLE: readonly Command[] = [
     words: [SERVER],
     examples: ['info github'],
     also: ['show', 'inspect'],
-    load: () => import('../servers/info.ts'),
+    load: async () => (await import('../servers/show-servers.ts')).showServer,
   },
   {
     name: 'start',
@@ -62,7 +62,7 @@ export const SERVERS_TABLE: readonly Command[] = [
     writes: true,
     examples: ['start github', 'start --tag work'],
     exits: SOME_FAILED,
-    load: () => import('../servers/start.ts'),
+    load: async () => (await import('../servers/start-stop.ts')).start,
   },
   {
     name: 'stop',
@@ -73,7 +73,7 @@ export const SERVERS_TABLE: readonly Command[] = [
     writes: true,
     examples: ['stop github', 'stop --all'],
     exits: SOME_FAILED,
-    load: () => import('../servers/stop.ts'),
+    load: async () => (await import('../servers/start-stop.ts')).stop,
   },
   {
     name: 'restart',
@@ -84,7 +84,7 @@ export const SERVERS_TABLE: readonly Command[] = [
     writes: true,
     examples: ['restart github postgres'],
     exits: SOME_FAILED,
-    load: () => import('../servers/restart.ts'),
+    load: async () => (await import('../servers/start-stop.ts')).restart,
   },
   {
     name: 'edit',
@@ -110,7 +110,7 @@ export const SERVERS_TABLE: readonly Command[] = [
     writes: true,
     examples: ['edit postgres --env DATABASE_URL=...', 'edit files --isolation sandbox --write ~/notes'],
     also: ['set', 'change', 'update-server'],
-    load: () => import('../servers/edit.ts'),
+    load: async () => (await import('../servers/edit.ts')).editServer,
   },
   {
     name: 'rm',
@@ -121,7 +121,7 @@ export const SERVERS_TABLE: readonly Command[] = [
     asks: true,
     examples: ['rm slack', 'rm slack --yes'],
     also: ['remove', 'delete'],
-    load: () => import('../servers/rm.ts'),
+    load: async () => (await import('../servers/add-remove.ts')).removeServer,
   },
   {
     name: 'test',
@@ -131,7 +131,7 @@ export const SERVERS_TABLE: readonly Command[] = [
     examples: ['test github'],
     exits: { 1: 'a check failed' },
     also: ['check', 'ping'],
-    load: () => import('../servers/test.ts'),
+    load: async () => (await import('../servers/diagnose.ts')).testServer,
   },
   {
     name: 'trial',
@@ -147,7 +147,7 @@ export const SERVERS_TABLE: readonly Command[] = [
     examples: [`trial files --call list_directory='{"path":"/home/me/notes"}'`, 'trial files --apply'],
     exits: { 1: 'it did not start', 7: 'a call failed', 9: 'something was refused' },
     also: ['sandbox', 'isolation', 'isolate'],
-    load: () => import('../servers/trial.ts'),
+    load: async () => (await import('../servers/trial.ts')).tryServer,
   },
   {
     name: 'why',
@@ -157,6 +157,6 @@ export const SERVERS_TABLE: readonly Command[] = [
     examples: ['why postgres'],
     exits: { 1: 'the server does not work' },
     also: ['explain', 'diagnose', 'debug'],
-    load: () => import('../servers/why.ts'),
+    load: async () => (await import('../servers/diagnose.ts')).explainServer,
   },
 ]

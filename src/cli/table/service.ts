@@ -1,4 +1,4 @@
-import type { Command } from './command.ts'
+import type { Command } from '../run/command.ts'
 
 const NO_BROWSER = { does: 'Only print the address.' }
 
@@ -8,7 +8,7 @@ export const WELCOME: Command = {
   group: 'Service',
   does: 'Show what was found, and open the dashboard.',
   examples: [''],
-  load: () => import('../first-run/welcome.ts'),
+  load: async () => (await import('../first-run/welcome.ts')).welcome,
 }
 
 export const SERVICE: readonly Command[] = [
@@ -30,7 +30,7 @@ export const SERVICE: readonly Command[] = [
     asks: true,
     examples: ['init --dry-run', 'init --import all --connect cursor,claude-code --yes'],
     also: ['setup'],
-    load: () => import('../first-run/init.ts'),
+    load: async () => (await import('../first-run/init.ts')).init,
   },
   {
     name: 'up',
@@ -63,14 +63,14 @@ export const SERVICE: readonly Command[] = [
     writes: true,
     examples: ['down'],
     also: ['shutdown', 'quit', 'exit'],
-    load: () => import('../service/down.ts'),
+    load: async () => (await import('../service/down.ts')).down,
   },
   {
     name: 'status',
     group: 'Service',
     does: 'Show whether the service is running, and the status of its servers.',
     examples: ['status', 'status --json'],
-    load: () => import('../service/status.ts'),
+    load: async () => (await import('../service/status.ts')).showStatus,
   },
   {
     name: 'open',
@@ -80,7 +80,7 @@ export const SERVICE: readonly Command[] = [
     flags: { 'no-browser': NO_BROWSER },
     examples: ['open', 'open --no-browser'],
     also: ['dashboard', 'ui', 'web'],
-    load: () => import('../service/open.ts'),
+    load: async () => (await import('../service/open.ts')).openDashboard,
   },
   {
     name: 'service install',
@@ -89,7 +89,7 @@ export const SERVICE: readonly Command[] = [
     text: 'Writes a file for the service manager of your user account, which needs no root. On Linux that is systemd, on macOS launchd, on Windows the Task Scheduler. A Toolroom that is running is stopped first. Settings come from config.json: see `toolroom help settings`.',
     writes: true,
     examples: ['service install', 'service install --dry-run'],
-    load: () => import('../autostart/install.ts'),
+    load: async () => (await import('../autostart/install.ts')).installService,
   },
   {
     name: 'service uninstall',
@@ -98,7 +98,7 @@ export const SERVICE: readonly Command[] = [
     text: 'Deletes the file that `toolroom service install` wrote. Your servers and settings stay.',
     writes: true,
     examples: ['service uninstall'],
-    load: () => import('../autostart/uninstall.ts'),
+    load: async () => (await import('../autostart/uninstall.ts')).uninstallService,
   },
   {
     name: 'service status',
@@ -106,7 +106,7 @@ export const SERVICE: readonly Command[] = [
     does: 'Show whether the service is installed, enabled and running.',
     examples: ['service status', 'service status --json'],
     exits: { 3: 'not installed, or not running' },
-    load: () => import('../autostart/status.ts'),
+    load: async () => (await import('../autostart/status.ts')).showServiceState,
   },
   {
     name: 'login',
@@ -120,7 +120,7 @@ export const SERVICE: readonly Command[] = [
       scopes: { does: 'Ask for these scopes, separated by commas or spaces.', value: 'LIST' },
     },
     examples: ['login linear', 'login linear --no-browser'],
-    load: () => import('../login/login.ts'),
+    load: async () => (await import('../servers/login.ts')).login,
   },
   {
     name: 'logout',
@@ -130,7 +130,7 @@ export const SERVICE: readonly Command[] = [
     flags: { client: { does: 'Forget the registration at the issuer too.' } },
     writes: true,
     examples: ['logout linear'],
-    load: () => import('../login/logout.ts'),
+    load: async () => (await import('../servers/login.ts')).logout,
   },
   {
     name: 'connect',

@@ -1,7 +1,7 @@
 import { nearest } from '../../kernel/did-you-mean.ts'
+import type { Command } from '../run/command.ts'
 import { AGENTS_TABLE } from './agents.ts'
-import { CARE } from './care.ts'
-import type { Command } from './command.ts'
+import { DATA } from './data.ts'
 import { PACKAGES } from './packages.ts'
 import { SERVERS_TABLE } from './servers.ts'
 import { SERVICE } from './service.ts'
@@ -16,7 +16,7 @@ export const COMMANDS: readonly Command[] = [
   ...AGENTS_TABLE,
   ...PACKAGES,
   ...WATCH,
-  ...CARE,
+  ...DATA,
 ]
 
 /** The command that these words begin with, and the words after its name. */

@@ -1,4 +1,4 @@
-import type { Command, Word } from './command.ts'
+import type { Command, Word } from '../run/command.ts'
 
 const SERVER: Word = { name: 'SERVER', kind: 'server' }
 const TOOL: Word = { name: 'TOOL', kind: 'tool' }
@@ -11,7 +11,7 @@ export const TOOLS: readonly Command[] = [
     words: [{ ...SERVER, optional: true }],
     flags: { tokens: { does: 'The most expensive first.' } },
     examples: ['tools github', 'tools --tokens'],
-    load: () => import('../tools/tools.ts'),
+    load: async () => (await import('../tools/tools.ts')).listTools,
   },
   {
     name: 'tool',
@@ -20,7 +20,7 @@ export const TOOLS: readonly Command[] = [
     words: [{ name: 'STATE', oneOf: ['on', 'off'] }, SERVER, { ...TOOL, many: true }],
     writes: true,
     examples: ['tool off github delete_repository'],
-    load: () => import('../tools/tool.ts'),
+    load: async () => (await import('../tools/tool.ts')).switchTools,
   },
   {
     name: 'review',
@@ -30,7 +30,7 @@ export const TOOLS: readonly Command[] = [
     flags: { approve: { does: 'Approve them.' } },
     writes: true,
     examples: ['review linear', 'review linear --approve'],
-    load: () => import('../tools/review.ts'),
+    load: async () => (await import('../tools/review.ts')).reviewChanges,
   },
   {
     name: 'call',
@@ -46,6 +46,6 @@ export const TOOLS: readonly Command[] = [
     examples: ["call postgres query sql='select 1'", `call time now --args '{"zone":"UTC"}'`],
     exits: { 7: 'the tool answered with an error', 8: 'timeout', 130: 'cancelled' },
     also: ['exec', 'invoke'],
-    load: () => import('../tools/call.ts'),
+    load: async () => (await import('../tools/call.ts')).callTool,
   },
 ]

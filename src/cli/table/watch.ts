@@ -1,5 +1,5 @@
 import { LEVELS } from '../../kernel/log.ts'
-import type { Command, Flag, Word } from './command.ts'
+import type { Command, Flag, Word } from '../run/command.ts'
 
 const SERVERS: Word = { name: 'SERVER', kind: 'server', optional: true, many: true }
 const FOLLOW: Flag = { does: 'Continue with what happens from now on, until Ctrl-C.', short: 'f' }
@@ -21,7 +21,7 @@ export const WATCH: readonly Command[] = [
     },
     examples: ['logs github -f', 'logs --level warn --since 10m'],
     also: ['log', 'tail'],
-    load: () => import('../watch/logs.ts'),
+    load: async () => (await import('../watch/logs.ts')).showLogs,
   },
   {
     name: 'traffic',
@@ -36,7 +36,7 @@ export const WATCH: readonly Command[] = [
     },
     examples: ['traffic -f', 'traffic github --failed --since 1h'],
     also: ['calls'],
-    load: () => import('../watch/traffic.ts'),
+    load: async () => (await import('../watch/traffic.ts')).showTraffic,
   },
   {
     name: 'events',
@@ -46,7 +46,7 @@ export const WATCH: readonly Command[] = [
     flags: { follow: FOLLOW, since: SINCE, limit: LIMIT },
     examples: ['events', 'events -f'],
     also: ['history'],
-    load: () => import('../watch/events.ts'),
+    load: async () => (await import('../watch/events.ts')).showEvents,
   },
   {
     name: 'top',
@@ -55,7 +55,7 @@ export const WATCH: readonly Command[] = [
     text: 'Up and down choose a server. Keys: enter its details, l its log, r restart it, x stop it, / filter, s sort, ? all keys, q quit. Without a terminal, prints one table.',
     examples: ['top'],
     also: ['htop', 'monitor'],
-    load: () => import('../watch/top.ts'),
+    load: async () => (await import('../watch/top.ts')).top,
   },
   {
     name: 'stats',
@@ -71,6 +71,6 @@ export const WATCH: readonly Command[] = [
     },
     examples: ['stats', 'stats github --window 24h'],
     also: ['metrics'],
-    load: () => import('../watch/stats.ts'),
+    load: async () => (await import('../watch/stats.ts')).showStats,
   },
 ]

@@ -1,14 +1,14 @@
 import { isObject } from '../../kernel/is-object.ts'
-import type { Answer, Context, Run } from '../frame/context.ts'
-import { usage } from '../frame/failure.ts'
-import { readStdin } from '../frame/stdin.ts'
-import { toned } from '../output/line.ts'
-import { isStdio, serverNamed } from '../servers/all-servers.ts'
+import type { Answer, Context, Run } from '../run/context.ts'
+import { usage } from '../run/failure.ts'
+import { toned } from '../run/line.ts'
+import { readStdin } from '../run/stdin.ts'
+import { isStdio, serverNamed } from '../servers/any-server.ts'
 import { streamedCall } from './streamed-call.ts'
 import { type Tool, toolNamed, toolsOf } from './tools-of.ts'
 
 /** `toolroom call SERVER TOOL [KEY=VALUE...]`: exits with 7 if the tool answers with an error. */
-export const run: Run = async (context) => {
+export const callTool: Run = async (context) => {
   const { api, given } = context
   const server = await serverNamed(api, given.word('SERVER'))
   const tool = toolNamed(await toolsOf(api, server), given.word('TOOL'), server.id)

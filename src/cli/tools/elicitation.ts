@@ -1,8 +1,8 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { ask, canAsk, isYes } from '../frame/ask.ts'
-import { usage } from '../frame/failure.ts'
-import type { Api, Schemas } from '../frame/typed-api.ts'
-import { plain } from '../output/line.ts'
+import { ask, canAsk, isYes } from '../run/ask.ts'
+import { usage } from '../run/failure.ts'
+import { plain } from '../run/line.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
 
 type Answer = Schemas['ElicitationAnswer']
 type Value = NonNullable<Answer['content']>[string]

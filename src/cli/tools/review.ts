@@ -1,9 +1,9 @@
-import type { Answer, Context, Run } from '../frame/context.ts'
-import type { Api, Schemas } from '../frame/typed-api.ts'
-import { type Line, type Span, toned } from '../output/line.ts'
-import { counted } from '../output/units.ts'
-import { isStdio, serverNamed } from '../servers/all-servers.ts'
-import type { AnyServer } from '../servers/state.ts'
+import type { Answer, Context, Run } from '../run/context.ts'
+import { type Line, type Span, toned } from '../run/line.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
+import { counted } from '../run/units.ts'
+import { type AnyServer, isStdio, serverNamed } from '../servers/any-server.ts'
+
 import { type Tool, toolNamed, toolsOf } from './tools-of.ts'
 
 type Prompt = Schemas['Prompt']
@@ -17,7 +17,7 @@ interface Changed {
 }
 
 /** `toolroom review SERVER [TOOL...] [--approve]` */
-export const run: Run = async (context) => {
+export const reviewChanges: Run = async (context) => {
   const { api, given } = context
   const server = await serverNamed(api, given.word('SERVER'))
   const changed = await changesOf(api, server, given.words('TOOL'))

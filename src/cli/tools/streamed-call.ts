@@ -2,9 +2,9 @@ import { isObject } from '../../kernel/is-object.ts'
 import { type SseEvent, SseReader } from '../../mcp/protocol/sse-reader.ts'
 import { MEBIBYTE, RemoteFailure } from '../../net/http-failure.ts'
 import type { HttpResponse } from '../../net/http-response.ts'
-import type { Context } from '../frame/context.ts'
-import { notRunning, unreachable } from '../frame/failure.ts'
-import { type Line, type Tone, toned } from '../output/line.ts'
+import type { Context } from '../run/context.ts'
+import { notRunning, unreachable } from '../run/failure.ts'
+import { type Line, type Tone, toned } from '../run/line.ts'
 
 const MAX_BYTES = 64 * MEBIBYTE
 

@@ -1,9 +1,9 @@
-import type { Run } from '../frame/context.ts'
-import { isStdio, serverNamed } from '../servers/all-servers.ts'
+import type { Run } from '../run/context.ts'
+import { isStdio, serverNamed } from '../servers/any-server.ts'
 import { toolNamed, toolsOf } from './tools-of.ts'
 
 /** `toolroom tool on|off SERVER TOOL...` */
-export const run: Run = async ({ api, given }) => {
+export const switchTools: Run = async ({ api, given }) => {
   const enabled = given.word('STATE') === 'on'
   const server = await serverNamed(api, given.word('SERVER'))
   const known = await toolsOf(api, server)

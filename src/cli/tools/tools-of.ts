@@ -1,8 +1,7 @@
 import { didYouMean } from '../../kernel/did-you-mean.ts'
-import { Failure } from '../frame/failure.ts'
-import type { Api, Schemas } from '../frame/typed-api.ts'
-import { isStdio } from '../servers/all-servers.ts'
-import type { AnyServer } from '../servers/state.ts'
+import { Failure } from '../run/failure.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
+import { type AnyServer, isStdio } from '../servers/any-server.ts'
 
 export type Tool = Schemas['Tool']
 

@@ -1,12 +1,12 @@
-import type { Run } from '../frame/context.ts'
-import { Failure } from '../frame/failure.ts'
-import { type Span, toned } from '../output/line.ts'
-import { counted, thousands } from '../output/units.ts'
-import { allServers, serverNamed } from '../servers/all-servers.ts'
+import type { Run } from '../run/context.ts'
+import { Failure } from '../run/failure.ts'
+import { type Span, toned } from '../run/line.ts'
+import { counted, thousands } from '../run/units.ts'
+import { allServers, serverNamed } from '../servers/any-server.ts'
 import { type Tool, toolsOf } from './tools-of.ts'
 
 /** `toolroom tools [SERVER]` */
-export const run: Run = async ({ api, given }) => {
+export const listTools: Run = async ({ api, given }) => {
   const word = given.wordIfAny('SERVER')
   const servers = word === undefined ? await allServers(api) : [await serverNamed(api, word)]
   const lists = await Promise.all(

@@ -1,10 +1,10 @@
-import type { Run } from '../frame/context.ts'
-import { toned } from '../output/line.ts'
-import { clock } from './clock.ts'
+import type { Run } from '../run/context.ts'
+import { toned } from '../run/line.ts'
+import { clock } from '../run/units.ts'
 import { filtersOf, showNewest } from './follow.ts'
 
 /** `toolroom events [SERVER...]` */
-export const run: Run = async (context) => {
+export const showEvents: Run = async (context) => {
   const { api } = context
   const filters = await filtersOf(context)
   return showNewest(context, {

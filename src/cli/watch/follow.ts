@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Answer, Context, Value } from '../frame/context.ts'
-import { usage } from '../frame/failure.ts'
-import { findNamed } from '../frame/find-named.ts'
-import type { Line } from '../output/line.ts'
-import { allServers } from '../servers/all-servers.ts'
+import type { Answer, Context, Value } from '../run/context.ts'
+import { usage } from '../run/failure.ts'
+import { findNamed } from '../run/find-named.ts'
+import type { Line } from '../run/line.ts'
+import { allServers } from '../servers/any-server.ts'
 
 const POLL_MS = 500
 const MOST = 1000

@@ -1,13 +1,13 @@
-import type { Run } from '../frame/context.ts'
-import type { Schemas } from '../frame/typed-api.ts'
-import { type Line, type Tone, toned } from '../output/line.ts'
-import { clock } from './clock.ts'
+import type { Run } from '../run/context.ts'
+import { type Line, type Tone, toned } from '../run/line.ts'
+import type { Schemas } from '../run/service-client.ts'
+import { clock } from '../run/units.ts'
 import { filtersOf, showNewest } from './follow.ts'
 
 type LogLine = Schemas['LogLine']
 
 /** `toolroom logs [SERVER...]` */
-export const run: Run = async (context) => {
+export const showLogs: Run = async (context) => {
   const { api, given } = context
   const level = given.flag('level') as LogLine['level'] | undefined
   const search = given.flag('search')

@@ -1,11 +1,10 @@
-import type { Run } from '../frame/context.ts'
-import type { Api, Schemas } from '../frame/typed-api.ts'
-import { columns } from '../output/columns.ts'
-import { type Line, textOf, toned } from '../output/line.ts'
-import { bytes, counted, elapsed, milliseconds, share } from '../output/units.ts'
-import { isStdio, serverNamed } from '../servers/all-servers.ts'
-import type { AnyServer } from '../servers/state.ts'
-import { clock } from './clock.ts'
+import { columns } from '../run/columns.ts'
+import type { Run } from '../run/context.ts'
+import { type Line, textOf, toned } from '../run/line.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
+import { bytes, clock, counted, elapsed, milliseconds, share } from '../run/units.ts'
+
+import { type AnyServer, isStdio, serverNamed } from '../servers/any-server.ts'
 
 type Window = Schemas['ServerMetrics']['window']
 type Figures = Pick<Schemas['ToolFigures'], 'calls' | 'latency_ms'>
@@ -13,7 +12,7 @@ type Figures = Pick<Schemas['ToolFigures'], 'calls' | 'latency_ms'>
 const HEAD = ['CALLS', 'ERR', 'P50', 'P95', 'P99']
 
 /** `toolroom stats [SERVER]` */
-export const run: Run = async ({ api, given, terminal }) => {
+export const showStats: Run = async ({ api, given, terminal }) => {
   const window = (given.flag('window') ?? '1h') as Window
   const name = given.wordIfAny('SERVER')
   const server = name === undefined ? undefined : await serverNamed(api, name)

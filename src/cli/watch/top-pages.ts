@@ -1,8 +1,8 @@
-import { columns } from '../output/columns.ts'
-import { clean, cut, type Line, type Span, textOf, toned, widthOf } from '../output/line.ts'
-import { milliseconds, share } from '../output/units.ts'
-import { infoLines } from '../servers/info.ts'
-import { type AnyServer, needsHelp, stateSpan } from '../servers/state.ts'
+import { columns } from '../run/columns.ts'
+import { clean, cut, type Line, type Span, textOf, toned, widthOf } from '../run/line.ts'
+import { milliseconds, share } from '../run/units.ts'
+import { type AnyServer, needsHelp, stateSpan } from '../servers/any-server.ts'
+import { infoLines } from '../servers/show-servers.ts'
 import { type Figures, listLines, type View } from './top-view.ts'
 
 const HELP: readonly (readonly [keys: string, does: string])[] = [

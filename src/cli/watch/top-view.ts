@@ -1,9 +1,8 @@
-import type { Schemas } from '../frame/typed-api.ts'
-import { columns } from '../output/columns.ts'
-import { cut, type Line, type Span, toned } from '../output/line.ts'
-import { bytes, counted, elapsed, milliseconds, share } from '../output/units.ts'
-import { isStdio } from '../servers/all-servers.ts'
-import { type AnyServer, needsHelp, stateSpan } from '../servers/state.ts'
+import { columns } from '../run/columns.ts'
+import { cut, type Line, type Span, toned } from '../run/line.ts'
+import type { Schemas } from '../run/service-client.ts'
+import { bytes, counted, elapsed, milliseconds, share } from '../run/units.ts'
+import { type AnyServer, isStdio, needsHelp, stateSpan } from '../servers/any-server.ts'
 
 /** What is shown, as it was at one moment. */
 export interface Figures {

@@ -1,8 +1,8 @@
-import type { Context, Run } from '../frame/context.ts'
-import { Failure } from '../frame/failure.ts'
-import type { Api } from '../frame/typed-api.ts'
-import type { Line } from '../output/line.ts'
-import { allServers, isStdio } from '../servers/all-servers.ts'
+import type { Context, Run } from '../run/context.ts'
+import { Failure } from '../run/failure.ts'
+import type { Line } from '../run/line.ts'
+import type { Api } from '../run/service-client.ts'
+import { allServers, isStdio } from '../servers/any-server.ts'
 import { logLine } from './logs.ts'
 import { Screen } from './screen.ts'
 import { afterKey, chosenOf, keysIn } from './top-keys.ts'
@@ -23,7 +23,7 @@ const FIRST: View = {
 }
 
 /** `toolroom top`: a screen that is drawn every second. Without a terminal, one table. */
-export const run: Run = async (context) => {
+export const top: Run = async (context) => {
   const figures = await figuresNow(context.api)
   const isScreen = context.terminal.isTty && process.stdin.isTTY
   if (isScreen && !context.given.is('json') && !context.given.is('plain')) return watch(context, figures)

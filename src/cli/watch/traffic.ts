@@ -1,8 +1,8 @@
-import type { Run } from '../frame/context.ts'
-import type { Schemas } from '../frame/typed-api.ts'
-import { type Line, toned } from '../output/line.ts'
-import { bytes, milliseconds } from '../output/units.ts'
-import { clock } from './clock.ts'
+import type { Run } from '../run/context.ts'
+import { type Line, toned } from '../run/line.ts'
+import type { Schemas } from '../run/service-client.ts'
+import { bytes, clock, milliseconds } from '../run/units.ts'
+
 import { filtersOf, showNewest } from './follow.ts'
 
 type Call = Schemas['Call']
@@ -10,7 +10,7 @@ type Call = Schemas['Call']
 const FAILED: Call['status'][] = ['error', 'timeout', 'cancelled']
 
 /** `toolroom traffic [SERVER...]` */
-export const run: Run = async (context) => {
+export const showTraffic: Run = async (context) => {
   const { api, given } = context
   const filters = { ...(await filtersOf(context)), ...(given.is('failed') && { status: FAILED }) }
   return showNewest(context, {

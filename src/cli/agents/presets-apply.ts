@@ -1,5 +1,0 @@
-import type { Run } from '../frame/context.ts'
-import { applyPreset } from './apply.ts'
-
-/** `toolroom presets apply PRESET AGENT` */
-export const run: Run = applyPreset

@@ -1,0 +1,144 @@
+import { homedir } from 'node:os'
+import { dirname } from 'node:path'
+import { type Config, readConfig } from '../../kernel/config/config.ts'
+import { readFlags } from '../../kernel/config/flags.ts'
+import { EXIT } from '../../kernel/exit.ts'
+import { columns } from './columns.ts'
+import type { Command } from './command.ts'
+import type { Answer, Context, Given, Value } from './context.ts'
+import { Failure } from './failure.ts'
+import { plain, type Span, type Style, styleOf, textOf, writtenLine } from './line.ts'
+import { during } from './progress.ts'
+import { readGiven } from './read-given.ts'
+import { findAddress } from './service-address.ts'
+import { ServiceClient } from './service-client.ts'
+
+/**
+ * Runs a command: its answer goes to stdout, a failure to stderr with its exit code, or with `--json` to both. Resolves with
+ * `help` if that is what the words ask for.
+ */
+export async function runCommand(
+  command: Command,
+  argv: readonly string[],
+  mainFile: string,
+  subcommands: readonly string[] = [],
+): Promise<'help' | undefined> {
+  const { stdout, stderr, env } = process
+  const wants = (flag: string) => argv.slice(0, endOfFlags(argv)).includes(flag)
+  const isJson = wants('--json') || wants('--json=true')
+  const errors = styleOf(stderr, env, wants('--ascii'))
+  try {
+    const given = readGiven(command, argv, subcommands)
+    if (given === 'help') return given
+    const run = await command.load?.()
+    const output = { given, isJson: given.is('json'), style: styleOf(stdout, env, given.is('ascii')), errors }
+    const { context, close } = contextOf(output, mainFile)
+    try {
+      const answer = await run?.(context)
+      if (answer) print(answer, output)
+    } finally {
+      close()
+    }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const { code, message, hint, exit } = error
+    if (isJson) stdout.write(`${jsonText({ code, detail: message, hint })}\n`)
+    stderr.write(writtenLine(`toolroom: ${plain(message)}${hintText(hint)}`, errors))
+    process.exitCode = EXIT[exit]
+  }
+  return undefined
+}
+
+interface Output {
+  readonly given: Given
+  readonly isJson: boolean
+  readonly style: Style
+  /** The style of stderr. */
+  readonly errors: Style
+}
+
+function contextOf({ given, isJson, style, errors }: Output, mainFile: string) {
+  const { stdout, stderr, env } = process
+  const once = <T>(make: () => T): (() => T) => {
+    let made: { value: T } | undefined
+    return () => {
+      made ??= { value: make() }
+      return made.value
+    }
+  }
+  const config = once(() => configHere(mainFile))
+  let opened: ServiceClient | undefined
+  const service = once(() => (opened = new ServiceClient(given.flag('url'), config())))
+  const context: Context = {
+    given,
+    mainFile,
+    get config() {
+      return config()
+    },
+    get service() {
+      return service()
+    },
+    get api() {
+      return service().api
+    },
+    terminal: { isTty: stdout.isTTY === true, width: style.width },
+    note: (line) => void stderr.write(writtenLine(line, errors)),
+    emit: (json, line, row) => {
+      if (isJson) stdout.write(`${jsonText(json)}\n`)
+      else stdout.write(row && given.is('plain') ? plainRow(row) : writtenLine(line, style))
+    },
+    during: (phase, work) => during(phase, work, { stream: stderr, style: errors, env }),
+    confirm: async (question) => {
+      if (!given.is('yes')) await (await import('./ask.ts')).confirm(question)
+    },
+  }
+  return { context, close: () => opened?.close() }
+}
+
+/** The settings that the service of this user has. */
+const configHere = (mainFile: string): Config =>
+  readConfig({
+    flags: readFlags([]),
+    platform: { os: process.platform, home: homedir(), env: process.env },
+    packageRoot: dirname(dirname(mainFile)),
+  })
+
+/** Whether a service uses the data folder of this user. */
+export const isRunning = (mainFile: string): boolean =>
+  findAddress(configHere(mainFile).folders.data) !== undefined
+
+function print(answer: Answer, { given, isJson, style, errors }: Output): void {
+  const { stdout, stderr } = process
+  const { json, title = [], lines = [], table, next, exit } = answer
+  if (isJson) stdout.write(`${jsonText(json)}\n`)
+  else if (given.is('plain')) stdout.write(plainRows(answer).map(plainRow).join(''))
+  else {
+    const shown = [...title, ...(table ? columns(table, style.width) : []), ...lines]
+    stdout.write(shown.map((line) => writtenLine(line, style)).join(''))
+  }
+  if (next !== undefined && !isJson && stdout.isTTY && stderr.isTTY) stderr.write(writtenLine(next, errors))
+  if (exit !== undefined) process.exitCode = EXIT[exit]
+}
+
+const plainRows = ({ plain: given, table, lines = [] }: Answer): readonly (readonly (Value | Span)[])[] =>
+  given ?? table?.rows ?? lines.map((line) => [typeof line === 'string' ? line : line.map(textOf).join('')])
+
+/** Tabs and line breaks within a value become spaces. */
+const plainRow = (row: readonly (Value | Span)[]): string =>
+  `${row.map((value) => plain(textOf(typeof value === 'boolean' ? String(value) : value))).join('\t')}\n`
+
+/** JSON in which no character can move the cursor: a terminal may obey C1 controls and directional marks. */
+const jsonText = (value: unknown): string =>
+  JSON.stringify(value).replace(/[\u007f-\u009f\p{Cf}\u2028\u2029]/gu, (found) =>
+    Array.from(
+      { length: found.length },
+      (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  )
+
+/** A hint of the API is a sentence of its own. */
+const hintText = (hint: string | null): string =>
+  hint === null ? '' : `${/^[a-z]/.test(hint) ? ':' : '.'} ${plain(hint)}`
+
+const endOfFlags = (argv: readonly string[]): number =>
+  argv.includes('--') ? argv.indexOf('--') : argv.length

@@ -1,0 +1,154 @@
+import type { Answer, Context, Run } from '../run/context.ts'
+import { Failure, usage } from '../run/failure.ts'
+import { type Line, toned } from '../run/line.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
+import { readStdin } from '../run/stdin.ts'
+import { counted } from '../run/units.ts'
+import { isStdio, serverNamed } from './any-server.ts'
+import { isolationFlag, isolationGiven, isolationText, placeText } from './isolation.ts'
+
+type Report = Schemas['SnippetReport']
+type Item = Report['items'][number]
+
+/** `toolroom add NAME -- COMMAND...`, `add URL`, `add PACKAGE`, `add -` */
+export const addServer: Run = async (context) => {
+  const { api, given } = context
+  const isDry = given.is('dry-run')
+  const confinement = isolationGiven(given)
+  const input = { ...(await inputOf(context)), ...confinement }
+  const report = await api.post('/api/servers/import', { body: { ...input, dry_run: isDry } })
+  const [only] = report.items
+  if (!only) throw usage('No server was found in this input', 'See toolroom add --help')
+  if (report.items.length === 1 && only.outcome === 'refused')
+    throw new Failure('failed', `${only.name} was not added. ${only.reason ?? ''}`.trim(), null, 'refused')
+  if (report.items.length === 1 && only.outcome === 'exists')
+    throw new Failure(
+      'conflict',
+      `A server called ${only.name} exists already`,
+      'Give another name with --name',
+      'server_exists',
+    )
+  if (isDry)
+    return answerOf(report, () =>
+      confinement.isolation ? [`  place  ${placeText(confinement.isolation)}`] : [],
+    )
+  const places = await placesOf(api, report, confinement.isolation_options !== undefined)
+  const answer = answerOf(report, ({ id }) => places.get(id ?? '') ?? [])
+  if (!given.is('start')) return answer
+  for (const { id, type, name } of report.items)
+    if (id !== null && type === 'stdio')
+      await context.during(`Starting ${name}`, api.post('/api/servers/{id}/start', { path: { id } }))
+  return answer
+}
+
+/** Where the added servers run, if that is in isolation: the flags or DEFAULT_ISOLATION decide. By id. */
+async function placesOf(
+  api: Api,
+  { items }: Report,
+  hasOptions: boolean,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const places = new Map<string, readonly string[]>()
+  for (const { id, type, outcome } of items) {
+    if (id === null || type !== 'stdio' || outcome !== 'created') continue
+    const server = await api.get('/api/servers/{id}', { path: { id } })
+    if (server.isolation !== 'none') places.set(id, [`  place  ${isolationText(server)}`])
+    else if (hasOptions)
+      places.set(id, [`  note   It runs without isolation before: toolroom edit ${id} --isolation sandbox`])
+  }
+  return places
+}
+
+async function inputOf({ given }: Context): Promise<Schemas['SnippetInput']> {
+  const what = given.word('WHAT')
+  const [command, ...args] = given.rest
+  const env = given.pairs('env')
+  const headers = given.pairs('header')
+  const cwd = given.flag('cwd')
+  const name = given.flag('name')
+  const named = name === undefined ? {} : { name }
+  if (command !== undefined) {
+    const definition = {
+      command,
+      args,
+      ...(given.all('env').length > 0 && { env }),
+      ...(cwd !== undefined && { cwd }),
+    }
+    return { mcpServers: { [name ?? what]: definition } }
+  }
+  const flag = isolationFlag(given)
+  if (flag !== undefined && /^https?:/i.test(what)) throw usage(`--${flag} is for local servers`, null)
+  if (what === '-') return { snippet: await readStdin(), ...named }
+  if (given.all('header').length > 0)
+    return { mcpServers: { [name ?? hostOf(what)]: { type: 'http', url: what, headers } } }
+  if (given.all('env').length > 0 || cwd !== undefined)
+    throw usage(
+      '--env and --cwd belong to a command',
+      'For example: toolroom add NAME --env KEY=VALUE -- COMMAND',
+    )
+  return { snippet: what, ...named }
+}
+
+function hostOf(url: string): string {
+  if (URL.canParse(url)) return new URL(url).hostname.replace(/^(?:www|mcp|api)\./, '').split('.')[0] ?? url
+  throw usage(
+    '--header belongs to a URL',
+    'For example: toolroom add https://example.com/mcp --header NAME=VALUE',
+  )
+}
+
+function answerOf(report: Report, placeOf: (item: Item) => readonly string[]): Answer {
+  const { dry_run, items } = report
+  const failed = items.filter(({ outcome }) => outcome === 'refused' || outcome === 'exists')
+  const first = items.find(({ id, outcome }) => id !== null && outcome === 'created')
+  return {
+    json: report,
+    lines: [
+      ...items.flatMap((item) => linesOf(item, dry_run, placeOf(item))),
+      ...(dry_run ? ['Nothing was changed (--dry-run).'] : []),
+    ],
+    plain: items.map(({ name, outcome, id }) => [id ?? name, outcome]),
+    exit: failed.length === 0 ? undefined : failed.length === items.length ? 'failed' : 'partly_done',
+    next:
+      dry_run || !first
+        ? undefined
+        : `next: toolroom ${first.type === 'http' ? 'test' : 'start'} ${first.id}`,
+  }
+}
+
+function linesOf(
+  { name, outcome, reason, command, args, url, program, notes, plain_secrets, id }: Item,
+  isDry: boolean,
+  place: readonly string[],
+): Line[] {
+  const runs = url ?? [command ?? '', ...args].join(' ')
+  if (outcome === 'refused' || outcome === 'exists')
+    return [[toned('err', '✕ '), `${name}  ${reason ?? 'exists already'}`]]
+  const verb =
+    outcome === 'created' ? (isDry ? 'Would add' : 'Added') : outcome === 'updated' ? 'Changed' : 'Unchanged:'
+  return [
+    [toned('ok', '✓ '), `${verb} ${id ?? name}`],
+    `  runs   ${runs}`,
+    ...(program ? [[`  found  ${program.detail}`]] : []),
+    ...place,
+    ...(plain_secrets.length > 0 ? [`  note   Secrets in plain text: ${plain_secrets.join(', ')}`] : []),
+    ...notes.map((note) => `  note   ${note}`),
+  ]
+}
+
+/** `toolroom rm SERVER` */
+export const removeServer: Run = async ({ api, given, confirm }) => {
+  const server = await serverNamed(api, given.word('SERVER'))
+  const { id, name } = server
+  const agents = isStdio(server) ? server.used_by_agents : []
+  const used =
+    agents.length === 0 ? '' : ` It is used by ${counted(agents.length, 'agent')}: ${agents.join(', ')}.`
+  if (given.is('dry-run'))
+    return {
+      json: { dry_run: true, id, used_by_agents: agents },
+      lines: [`Would remove ${name}.${used}`, 'Nothing was changed (--dry-run).'],
+    }
+  await confirm(`Remove ${name}?${used}`)
+  if (isStdio(server)) await api.delete('/api/servers/{id}', { path: { id } })
+  else await api.delete('/api/http-servers/{id}', { path: { id } })
+  return { json: { id, removed: true }, lines: [`Removed ${name}.`], next: 'next: toolroom ls' }
+}

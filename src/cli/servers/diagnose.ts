@@ -1,0 +1,198 @@
+import { hanging } from '../run/columns.ts'
+import type { Answer, Context, Run } from '../run/context.ts'
+import { type Line, type Span, textOf, toned, widthOf } from '../run/line.ts'
+import type { Schemas } from '../run/service-client.ts'
+import { counted, milliseconds } from '../run/units.ts'
+import {
+  type AnyServer,
+  type HttpServer,
+  isStdio,
+  needsHelp,
+  type StdioServer,
+  serverNamed,
+  stateSpan,
+} from './any-server.ts'
+import { isolationText } from './isolation.ts'
+import { hasNoPlace, helpOf } from './isolation-help.ts'
+
+/** Checks that fail because the server does not work, and not the other way round. */
+const SYMPTOMS = ['exits', 'handshake']
+
+const LABEL = 19
+const GAP = '   '
+const SEE_ISOLATION = 'what the isolation refuses it'
+
+/** `toolroom test SERVER` */
+export const testServer: Run = async (context) => {
+  const server = await serverNamed(context.api, context.given.word('SERVER'))
+  return isStdio(server) ? testStdio(server, context) : testHttp(server, context)
+}
+
+const mark = (ok: boolean): Line[number] => (ok ? toned('ok', '✓ ') : toned('err', '✕ '))
+
+async function testStdio(server: StdioServer, context: Context): Promise<Answer> {
+  const { checks, command_line, repair } = await diagnose(context, server)
+  const failed = checks.find(({ ok }) => !ok)
+  return {
+    json: failed
+      ? {
+          code: 'test_failed',
+          detail: failed.detail,
+          hint: repair?.detail ?? null,
+          ok: false,
+          checks,
+          command_line,
+          repair,
+        }
+      : { ok: true, checks, command_line, repair },
+    lines: [
+      ...checks.map(
+        ({ name, ok, detail }): Line => [mark(ok), `${name.replaceAll('_', ' ').padEnd(12)}  ${detail}`],
+      ),
+      `  runs          ${command_line}`,
+    ],
+    plain: checks.map(({ name, ok, detail }) => [name, ok, detail]),
+    exit: failed ? 'failed' : undefined,
+    next: failed ? `next: toolroom why ${server.id}` : `next: toolroom start ${server.id}`,
+  }
+}
+
+async function testHttp({ id, name }: HttpServer, { api, during }: Context): Promise<Answer> {
+  const report = await during(
+    `Connecting to ${name}`,
+    api.post('/api/http-servers/{id}/test', { path: { id } }),
+  )
+  const { ok, steps, error, tool_count } = report
+  return {
+    json: ok
+      ? report
+      : {
+          code: error?.code ?? 'test_failed',
+          detail: error?.message ?? 'The test failed',
+          hint: error?.hint ?? null,
+          ...report,
+        },
+    lines: [
+      ...steps.map(
+        (step): Line => [
+          mark(step.ok),
+          `${step.name.replaceAll('_', ' ').padEnd(12)}  ${step.detail}  ${milliseconds(step.ms)}`,
+        ],
+      ),
+      ...(ok
+        ? [`${name} works${tool_count === null ? '' : `: ${counted(tool_count, 'tool')}`}.`]
+        : [`${error?.message ?? 'The test failed'}. ${error?.hint ?? ''}`]),
+    ],
+    plain: steps.map((step) => [step.name, step.ok, step.ms, step.detail]),
+    exit: ok ? undefined : 'failed',
+    next: ok ? `next: toolroom tools ${id}` : undefined,
+  }
+}
+
+/** What Toolroom checked about a server, in the same words for both kinds. */
+function diagnose({ api, during }: Context, server: AnyServer): Promise<Schemas['Diagnosis']> {
+  const path = { id: server.id }
+  return during(
+    `Checking ${server.name}`,
+    isStdio(server)
+      ? api.post('/api/servers/{id}/diagnose', { path })
+      : api.post('/api/http-servers/{id}/diagnose', { path }),
+  )
+}
+
+/** `toolroom why SERVER`: exits with 1 if the server does not work. */
+export const explainServer: Run = async (context) => {
+  const server = await serverNamed(context.api, context.given.word('SERVER'))
+  if (!needsHelp(server)) return works(server)
+  return explained(server, await diagnose(context, server), context.terminal.width)
+}
+
+function works(server: AnyServer): Answer {
+  const { id, name, health, tool_count } = server
+  const tools = tool_count === null ? '' : `, ${counted(tool_count, 'tool')}`
+  return {
+    json: { ok: true, server_id: id, status: server.status, detail: health.summary, hint: null },
+    lines: [[stateSpan(server), `  ${name}${tools}. ${health.summary}`], 'Nothing is wrong with it.'],
+    next: `next: toolroom logs ${id}`,
+  }
+}
+
+function explained(
+  server: AnyServer,
+  { checks, command_line, repair }: Schemas['Diagnosis'],
+  width: number | undefined,
+): Answer {
+  const { id, name, health, last_error } = server
+  const exit = isStdio(server) ? server.last_exit : null
+  const wrote = exit?.stderr_tail.findLast((line) => line.trim() !== '') ?? null
+  const message = last_error?.message ?? health.summary
+  const cause = checks.find(({ name: check, ok }) => !ok && !SYMPTOMS.includes(check))
+  const isNews = cause && !cause.detail.startsWith(message)
+  const isWalled = isStdio(server) && server.isolation !== 'none'
+  const usual = last_error?.hint ?? health.action
+  const helps = isWalled && last_error ? helpOf(last_error, server) : usual === null ? [] : [usual]
+  const [hint = null, ...others] = repair ? [repair.detail] : helps
+  const fields: [string, string | null][] = [
+    ['It last wrote', wrote],
+    ['Likely cause', isNews ? cause.detail : null],
+    ['Command', command_line],
+    ['Runs', isWalled ? isolationText(server) : null],
+  ]
+  const labelled = (label: string, value: string): Line[] =>
+    hanging(`  ${label === '' ? '' : `${label}:`}`.padEnd(LABEL), value, width)
+  return {
+    json: {
+      ok: false,
+      server_id: id,
+      status: server.status,
+      code: last_error?.code ?? server.status,
+      detail: message,
+      hint,
+      last_line: wrote,
+      checks,
+      command_line,
+      repair,
+    },
+    lines: [
+      ...hanging('  ', `${name}: ${message}${timesOf(server)}`, width).map(
+        (line, at): Line => (at === 0 ? [toned('err', '✕'), line.slice(1)] : line),
+      ),
+      ...fields.flatMap(([label, value]) => (value === null || value === '' ? [] : labelled(label, value))),
+      ...checkedLines(checks, width),
+      ...(hint === null ? [] : labelled('Try', hint)),
+      ...others.flatMap((other) => labelled('', other)),
+      ...(isWalled && !hasNoPlace(last_error?.code)
+        ? labelled('See', `${SEE_ISOLATION}: toolroom trial ${id}`)
+        : []),
+      ...labelled('Then', `toolroom ${isStdio(server) ? 'restart' : 'test'} ${id}`),
+    ],
+    exit: 'failed',
+    next: `next: toolroom logs ${id}`,
+  }
+}
+
+/** `command ✓   exits ✕`, as many on a line as fit. */
+function checkedLines(checks: Schemas['Diagnosis']['checks'], width = Number.POSITIVE_INFINITY): Line[] {
+  const rows: Span[][] = []
+  let used = width
+  for (const { name, ok } of checks) {
+    const spans = checkSpans(name, ok)
+    const own = spans.reduce<number>((sum, span) => sum + widthOf(textOf(span)), 0)
+    const isNew = rows.length === 0 || used + GAP.length + own > width
+    if (isNew) rows.push(spans)
+    else rows.at(-1)?.push(GAP, ...spans)
+    used = isNew ? LABEL + own : used + GAP.length + own
+  }
+  return rows.map((spans, at) => [(at === 0 ? '  Checked:' : '').padEnd(LABEL), ...spans])
+}
+
+function timesOf(server: AnyServer): string {
+  const times = isStdio(server) ? server.recent_exits.length : 0
+  return times > 1 ? ` (${times} times)` : ''
+}
+
+/** `command ✓` */
+const checkSpans = (name: string, ok: boolean): Span[] => [
+  `${name.replaceAll('_', ' ')} `,
+  ok ? toned('ok', '✓') : toned('err', '✕'),
+]

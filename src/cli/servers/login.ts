@@ -1,0 +1,121 @@
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { browserOpener, openInBrowser } from '../run/browser.ts'
+import type { Answer, Run } from '../run/context.ts'
+import { Failure } from '../run/failure.ts'
+import { findNamed } from '../run/find-named.ts'
+import type { Api, Schemas, ServiceClient } from '../run/service-client.ts'
+import type { HttpServer } from './any-server.ts'
+
+type Outcome = Schemas['ServerLoginOutcome']
+
+/** The issuer is asked for registration and discovery before the answer. */
+const LOGIN_MS = 60_000
+const POLL_MS = 500
+/** After the browser has come back, the tokens are requested, and the server is connected. */
+const SETTLE_MS = 40_000
+
+/** `toolroom login SERVER`: logs in to an HTTP server, in a browser on this computer or on another one. */
+export const login: Run = async ({ api, service, given, note, emit }) => {
+  // The address is for the user; with --json, stdout is for the document.
+  const say = (text: string) => {
+    for (const line of text.split('\n'))
+      if (given.is('json')) note(line)
+      else emit({}, line)
+  }
+  const server = await httpServerNamed(api, given.word('SERVER'))
+  const path = `/api/http-servers/${server.id}/login`
+  const scopes = given
+    .flag('scopes')
+    ?.split(/[\s,]+/)
+    .filter((scope) => scope !== '')
+  const input = { ...(scopes && { scopes }), ...(given.is('fresh') && { fresh: true }) }
+  const started = (await service.request('POST', path, input, LOGIN_MS)) as Schemas['LoginStart']
+  const page = started.redirect_uri.startsWith('https:') ? started.start_url : started.authorization_url
+  say(`To log in to ${server.name} at ${new URL(started.issuer).host}, open this address:\n  ${page}`)
+  const opener = given.is('no-browser') ? undefined : browserOpener(process.platform, process.env)
+  if (opener && !(await openInBrowser(opener, page))) say('No browser could be opened.')
+  const paste = pastedLogin(service, path, say)
+  try {
+    return shownOutcome(await Promise.race([browserLogin(api, server, started.expires_at), paste.outcome]))
+  } finally {
+    paste.close()
+  }
+}
+
+const httpServerNamed = async (api: Api, given: string): Promise<HttpServer> =>
+  findNamed((await api.get('/api/http-servers')).items, given, 'HTTP server')
+
+/** Waits until the browser has come back to Toolroom. */
+async function browserLogin(api: Api, server: HttpServer, expiresAt: string): Promise<Outcome> {
+  const path = { id: server.id }
+  const outcome = { server_id: server.id, server_name: server.name, ok: true, tools: null, problem: null }
+  const read = async () => (await api.get('/api/http-servers/{id}/login', { path })).auth
+  const { error: before } = await read() // of an earlier login; it stays until this one is finished
+  let endedAt: number | undefined
+  for (;;) {
+    await sleep(POLL_MS)
+    const { pending_until, state, error } = await read()
+    if (pending_until !== null) continue
+    if (endedAt === undefined && Date.parse(expiresAt) <= Date.now())
+      throw new Failure('timeout', `The login to ${server.name} was not finished in time`, 'start it again')
+    endedAt ??= performance.now()
+    const isLate = performance.now() - endedAt > SETTLE_MS
+    const hasFailed = state === 'logged_in' ? error?.code !== 'unavailable' : state !== 'expired'
+    if (error && hasFailed && (error.message !== before?.message || isLate))
+      return { ...outcome, ok: false, problem: error }
+    if (state === 'logged_in') {
+      const { status, tool_count } = await api.get('/api/http-servers/{id}', { path })
+      if (status === 'connected' || isLate) return { ...outcome, tools: tool_count }
+    } else if (isLate) throw new Failure('failed', `The login to ${server.name} was cancelled`, null)
+  }
+}
+
+/** Finishes the login with the address that the browser was sent to, when a line with it is entered. */
+function pastedLogin(client: ServiceClient, path: string, say: (text: string) => void) {
+  const { stdin, stderr } = process
+  if (stdin.isTTY)
+    stderr.write('If the browser cannot show the last page, paste the address of that page here.\n')
+  const lines = createInterface({ input: stdin, terminal: false })
+  const outcome = new Promise<Outcome>((resolve, reject) => {
+    lines.on('line', (line) => {
+      if (line.trim() === '') return
+      client.request('POST', `${path}/callback`, { url: line.trim() }, LOGIN_MS).then(
+        (given) => resolve(given as Outcome),
+        (error: unknown) => {
+          const isWrong = error instanceof Failure && ['usage', 'conflict'].includes(error.exit)
+          if (isWrong) say(`That is not the address of this login: ${error.message}`)
+          else reject(error)
+        },
+      )
+    })
+  })
+  const close = () => {
+    lines.close()
+    stdin.destroy()
+  }
+  return { outcome, close }
+}
+
+function shownOutcome(outcome: Outcome): Answer {
+  const { server_name, ok, tools, problem } = outcome
+  if (!ok)
+    throw new Failure('failed', problem?.message ?? 'The login failed', problem?.hint ?? null, problem?.code)
+  const count = tools === null ? '' : `: ${tools} ${tools === 1 ? 'tool' : 'tools'}`
+  const trouble = problem ? `. ${problem.message}` : ''
+  return { lines: [`Logged in to ${server_name}${count}${trouble}`], json: outcome }
+}
+
+/** `toolroom logout SERVER`: forgets the login at an HTTP server. */
+export const logout: Run = async ({ api, service, given }) => {
+  const { id, name } = await httpServerNamed(api, given.word('SERVER'))
+  const json = { server_id: id, server_name: name }
+  if (given.is('dry-run'))
+    return {
+      lines: [`Would log out of ${name}. Nothing was changed (--dry-run).`],
+      json: { dry_run: true, ...json },
+    }
+  const query = given.is('client') ? '?client=true' : ''
+  await service.request('DELETE', `/api/http-servers/${id}/login${query}`, undefined, LOGIN_MS)
+  return { lines: [`Logged out of ${name}`], json }
+}

@@ -1,4 +1,0 @@
-import { changeState } from './change-state.ts'
-
-/** `toolroom restart SERVER...` */
-export const run = changeState('restart')
