@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../kernel/facts.ts'
-import type { Notice } from '../observe/notices/notice.ts'
-import type { Mutes } from '../observe/notices/notices.schema.ts'
+import type { Mutes, Notice } from '../observe/notices/notices.schema.ts'
+
 import type { NoticeStore } from '../observe/notices/notices.service.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import { digestOf } from './digest.ts'

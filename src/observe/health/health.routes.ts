@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Health } from './health.schema.ts'
-import type { HealthCheck } from './health.service.ts'
+import { Health, type HealthCheck } from './health.service.ts'
 
 /** `seesNames`: whether a request with these headers may see the names of servers and agents. */
 export function healthRoutes(

@@ -1,9 +1,8 @@
 import type { FactBus, Facts } from '../../kernel/facts.ts'
 import type { ServerState } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
-import { LiveClient } from './client.ts'
 import { Feed } from './feed.ts'
-import { CLOSE, type LiveSocket } from './socket.ts'
+import { CLOSE, LiveClient, type LiveSocket } from './live-client.ts'
 
 /** Provided by `compose/observability.ts`. */
 export interface Deps {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { FactBus } from '../../kernel/facts.ts'
 import type { LoggedLine } from '../../kernel/log.ts'
 import { createLive } from './live.service.ts'
-import type { LiveSocket } from './socket.ts'
+import type { LiveSocket } from './live-client.ts'
 
 interface Frame {
   readonly v: 1

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { stopwatch } from '../../../test/support/measuring.ts'
 import { type Line, LineGate, SERVER_GATE } from './line-gate.ts'
-import { levelOf } from './line-level.ts'
+import { levelOf } from './server-lines.ts'
 
 const line = (text: string): Line => ({ ts: 1, stream: 'stderr', text, cut: 0 })
 

@@ -9,8 +9,8 @@ import {
   type TestService,
 } from '../../../test/support/test-service.ts'
 import { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
+import { redactEntry } from './log-redaction.ts'
 import type { LogLine, LogPage } from './logs.schema.ts'
-import { redactEntry } from './redact.ts'
 
 const url = '/api/logs'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LostLines } from './lost-lines.ts'
+import { LostLines } from './log-pipeline.ts'
 
 const MINUTE_MS = 60_000
 

@@ -3,8 +3,8 @@ import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { FactBus } from '../../kernel/facts.ts'
 import type { LogEntry } from '../../kernel/log.ts'
 import { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
+import { LogPipeline } from './log-pipeline.ts'
 import type { StoredEntry } from './log-store.ts'
-import { LogPipeline } from './pipeline.ts'
 import { ServerLines } from './server-lines.ts'
 
 beforeEach(() => {

@@ -1,4 +1,4 @@
-import type { ServerLevel, ServerPeriod } from './life/server-period.ts'
+import type { ServerLevel, ServerPeriod } from './life/server-life.ts'
 import type { SeriesRow } from './record/series.ts'
 
 /** Each level is the sum of the previous one. */

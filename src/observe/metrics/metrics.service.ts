@@ -10,15 +10,25 @@ import type {
 } from './metrics.schema.ts'
 import type { ProcessFigures } from './process-figures.ts'
 import { availabilityOf, timeseriesByServer } from './query/by-server.ts'
-import { callsOf, errorsOf, lastOf, latencyOf, quantileOf, round } from './query/figures.ts'
 import { prometheusText } from './query/prometheus.ts'
-import { agentsIn, summaryOf, toolsIn } from './query/summary.ts'
+import {
+  agentsIn,
+  callsOf,
+  errorsOf,
+  lastOf,
+  latencyOf,
+  quantileOf,
+  round,
+  summaryOf,
+  toolsIn,
+} from './query/summary.ts'
+
 import { matches, timeseriesOf } from './query/timeseries.ts'
-import type { MetricEvent } from './record/record.schema.ts'
-import { eventsOf } from './record/record-input.ts'
+import { eventsOf, type MetricEvent } from './record/record.schema.ts'
+
 import type { Recorder } from './record/recorder.ts'
 import { Cell } from './sketch/cell.ts'
-import { ceilTo, STEP_MS, type WindowName } from './windows/levels.ts'
+import { ceilTo, STEP_MS, type WindowName } from './windows/windows.ts'
 
 /** Provided by `compose/observability.ts`. */
 export interface Deps {

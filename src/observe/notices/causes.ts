@@ -1,6 +1,6 @@
 import type { Orphan } from '../../kernel/orphan.ts'
 import type { Trouble } from '../../servers/shared/upstream.ts'
-import type { Cause } from './notice.ts'
+import type { Cause } from './notices.schema.ts'
 
 /** The texts of all notices: what happened, then what to do. What a server wrote is only in the evidence. */
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as causes from './causes.ts'
-import type { Cause, Notice } from './notice.ts'
 import { MAX_RESOLVED, NoticeBoard, RESOLVE_AFTER_MS } from './notice-board.ts'
-import { KINDS } from './notices.schema.ts'
+import { type Cause, KINDS, type Notice } from './notices.schema.ts'
 
 const server = { id: 'postgres', name: 'Postgres' }
 const trouble = (kind: 'crashed' | 'failed' | 'degraded' | 'login_needed', hint: string | null = null) => ({

@@ -1,5 +1,4 @@
-import { type Cause, keyOf, type Notice, RULES } from './notice.ts'
-import type { Kind } from './notices.schema.ts'
+import { type Cause, type Kind, keyOf, type Notice, RULES } from './notices.schema.ts'
 
 interface Deps {
   /** Wall-clock time, for people. */

@@ -2,7 +2,7 @@ import type { Schema } from '../sqlite/data-file.ts'
 
 /**
  * The tables of `metrics.db`. A block contains the cells of 64 series in one second, minute or hour
- * (`observe/metrics/sketch/tally.ts`), so that a day takes hundreds of rows instead of hundreds of thousands.
+ * (`observe/metrics/sketch/cell.ts`), so that a day takes hundreds of rows instead of hundreds of thousands.
  */
 const MIGRATIONS = [
   `

@@ -1,9 +1,9 @@
-import type { AgentFigures, Summary, ToolFigures } from '../metrics.schema.ts'
+import { isoTime } from '../../../kernel/time.ts'
+import type { AgentFigures, Calls, Latency, Summary, ToolFigures } from '../metrics.schema.ts'
 import type { Recorder } from '../record/recorder.ts'
 import type { Series } from '../record/series.ts'
 import { Cell } from '../sketch/cell.ts'
-import type { WindowName } from '../windows/levels.ts'
-import { callsOf, figuresOf, latencyOf } from './figures.ts'
+import type { WindowName } from '../windows/windows.ts'
 
 const TOP = 10
 
@@ -112,3 +112,47 @@ function toolFigures({ series: { server_id, tool }, cell }: Group, seconds: numb
 function agentFigures({ series: { agent_type }, cell }: Group, seconds: number): AgentFigures {
   return { agent_type, ...figuresOf(cell, seconds) }
 }
+
+/** The figures of a cell. `seconds` is the length of its period. */
+function figuresOf(cell: Cell, seconds: number) {
+  return { calls: callsOf(cell, seconds), latency_ms: latencyOf(cell), last_call_at: lastOf(cell) }
+}
+
+export function callsOf(cell: Cell, seconds: number): Calls {
+  const { ok, error, timeout, cancelled, count: total } = cell
+  return {
+    total,
+    ok,
+    error,
+    timeout,
+    cancelled,
+    rate_per_s: round(total / Math.max(1, seconds)),
+    error_rate: errorRate(cell),
+  }
+}
+
+export const errorsOf = ({ error, timeout }: Cell): number => error + timeout
+export const lastOf = ({ lastAt }: Cell): string | null => (lastAt > 0 ? isoTime(lastAt) : null)
+
+export function latencyOf({ sketch }: Cell): Latency {
+  const at = (q: number) => quantileOf(sketch, q)
+  return {
+    p50: at(0.5),
+    p90: at(0.9),
+    p95: at(0.95),
+    p99: at(0.99),
+    max: sketch.count === 0 ? null : round(sketch.max),
+  }
+}
+
+export function quantileOf(sketch: Cell['sketch'], q: number): number | null {
+  const value = sketch.quantile(q)
+  return value === null ? null : round(value)
+}
+
+function errorRate(cell: Cell): number {
+  return cell.count === 0 ? 0 : Math.round((errorsOf(cell) / cell.count) * 1e6) / 1e6
+}
+
+/** Three decimals: microseconds, for values in milliseconds. */
+export const round = (value: number): number => Math.round(value * 1000) / 1000

@@ -5,8 +5,8 @@ import type { Level } from '../metrics-store.ts'
 import type { Recorder } from '../record/recorder.ts'
 import type { Series } from '../record/series.ts'
 import { Cell } from '../sketch/cell.ts'
-import { ceilTo, DAY_MS, floorTo, HOUR_MS, STEP_MS, WINDOW, type WindowName } from '../windows/levels.ts'
-import { errorsOf, latencyOf } from './figures.ts'
+import { ceilTo, DAY_MS, floorTo, HOUR_MS, STEP_MS, WINDOW, type WindowName } from '../windows/windows.ts'
+import { errorsOf, latencyOf } from './summary.ts'
 
 const MAX_POINTS = 1500
 const UNIT_MS = { s: 1000, m: 60_000, h: HOUR_MS, d: DAY_MS } as const

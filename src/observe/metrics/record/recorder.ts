@@ -1,17 +1,22 @@
 import { uptime } from 'node:os'
 import { AppError } from '../../../kernel/errors.ts'
 import type { FactBus, Facts } from '../../../kernel/facts.ts'
-import { ServerLife } from '../life/server-life.ts'
-import { atEveryLevel } from '../life/server-period.ts'
-import type { Level, MetricsStore } from '../metrics-store.ts'
-import type { Sample } from '../sketch/cell.ts'
-import { Tally } from '../sketch/tally.ts'
-import { History, type Visit } from '../windows/history.ts'
-import { DAY_MS, floorTo, WINDOWS, type WindowName } from '../windows/levels.ts'
-import { RollingWindow } from '../windows/rolling-window.ts'
-import { ClockTrust } from './clock-trust.ts'
-import { RecentChecks } from './recent-checks.ts'
-import { Retention } from './retention.ts'
+import { atEveryLevel, ServerLife } from '../life/server-life.ts'
+import type { Check, Level, MetricsStore } from '../metrics-store.ts'
+import { type Sample, Tally } from '../sketch/cell.ts'
+
+import {
+  DAY_MS,
+  floorTo,
+  History,
+  RollingWindow,
+  type Visit,
+  WINDOWS,
+  type WindowName,
+} from '../windows/windows.ts'
+
+import { ClockTrust, Retention } from './retention.ts'
+
 import { MAX_SERIES, type Series, type SeriesKey, SeriesTable } from './series.ts'
 
 interface RecorderDeps {
@@ -230,4 +235,48 @@ function tooManySeries(): AppError {
   return new AppError('cardinality_limit', `The limit of ${MAX_SERIES} different label sets is reached`, {
     hint: 'Omit labels with unique values, such as ids and times',
   })
+}
+
+const KEPT_CHECKS = 100
+
+/** The last checks of every HTTP server, newest last. */
+class RecentChecks {
+  readonly #byServer = new Map<string, Check[]>()
+  #unsaved: Check[] = []
+
+  constructor(stored: readonly Check[]) {
+    for (const check of stored) this.#push(check)
+  }
+
+  add(check: Check): void {
+    this.#push(check)
+    this.#unsaved.push(check)
+    // The store has failed for so long that most of these checks would not be kept anyway.
+    if (this.#unsaved.length > 100 * KEPT_CHECKS) this.#unsaved = this.#unsaved.slice(-50 * KEPT_CHECKS)
+  }
+
+  of(server_id: string): readonly Check[] {
+    return this.#byServer.get(server_id) ?? []
+  }
+
+  get unsaved(): readonly Check[] {
+    return this.#unsaved
+  }
+
+  saved(): void {
+    this.#unsaved = []
+  }
+
+  forget(server_id: string, store: MetricsStore): void {
+    if (!this.#byServer.delete(server_id)) return
+    this.#unsaved = this.#unsaved.filter((check) => check.server_id !== server_id)
+    store.forgetChecks(server_id)
+  }
+
+  #push(check: Check): void {
+    const checks = this.#byServer.get(check.server_id) ?? []
+    checks.push(check)
+    if (checks.length > KEPT_CHECKS) checks.shift()
+    this.#byServer.set(check.server_id, checks)
+  }
 }

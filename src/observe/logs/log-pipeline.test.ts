@@ -3,8 +3,8 @@ import { AppError } from '../../kernel/errors.ts'
 import { FactBus } from '../../kernel/facts.ts'
 import type { LogEntry } from '../../kernel/log.ts'
 import { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
+import { LogPipeline } from './log-pipeline.ts'
 import type { StoredEntry } from './log-store.ts'
-import { LogPipeline } from './pipeline.ts'
 
 const entry = (message: string, more: Partial<LogEntry> = {}): LogEntry => {
   return { ts: 1, level: 'info', source: 'service', message, ...more }

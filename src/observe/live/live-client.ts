@@ -1,11 +1,17 @@
 import { didYouMean } from '../../kernel/did-you-mean.ts'
+import { LEVEL_RANK, type LogEntry } from '../../kernel/log.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { problemIn } from '../../kernel/validate.ts'
 import type { Feed, LiveEvent } from './feed.ts'
-import { LineBatch } from './line-batch.ts'
-import { type FrameType, MESSAGES, type Message, TOPICS } from './live.schema.ts'
-import { CLOSE, type LiveSocket } from './socket.ts'
-import { Subscription } from './subscription.ts'
+import {
+  type FrameType,
+  type LogFilter,
+  MESSAGES,
+  type Message,
+  type SubscribeMessage,
+  TOPICS,
+  type Topic,
+} from './live.schema.ts'
 
 interface Deps {
   readonly feed: Feed
@@ -191,3 +197,94 @@ function unknownTopic(value: unknown): string | undefined {
   const hint = didYouMean(topic, TOPICS) ?? `The topics are ${TOPICS.join(', ')}`
   return `No topic is called '${topic.slice(0, 100)}'. ${hint}`
 }
+
+/** How long lines are collected. The log stores them in batches, so most come together anyway. */
+const COLLECT_MS = 50
+const MAX_BYTES = 64 * 1024
+
+/** Collects log lines for a client that wants them together: a browser needs much longer for a frame than for a line. */
+class LineBatch {
+  readonly #send: (lines: number, data: string) => void
+  #lines: string[] = []
+  #bytes = 0
+  #timer: NodeJS.Timeout | undefined
+
+  /** `data` is a JSON list of the lines. */
+  constructor(send: (lines: number, data: string) => void) {
+    this.#send = send
+  }
+
+  add(line: string): void {
+    this.#lines.push(line)
+    this.#bytes += line.length
+    if (this.#bytes >= MAX_BYTES) this.flush()
+    else this.#timer ??= setTimeout(() => this.flush(), COLLECT_MS).unref()
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const lines = this.#lines
+    this.#lines = []
+    this.#bytes = 0
+    if (lines.length > 0) this.#send(lines.length, `[${lines.join(',')}]`)
+  }
+}
+
+/** The topics and filters of one client. */
+class Subscription {
+  readonly #topics = new Map<Topic, ReadonlySet<string> | null>(
+    TOPICS.filter((topic) => topic !== 'log').map((topic) => [topic, null]),
+  )
+  #log: LogFilter = {}
+  /** Whether log lines are sent together. */
+  isBatched = false
+
+  /** `server_ids` limits the topics to these servers. Events of no server are still included, except log lines. */
+  add({ topics, server_ids, filter, batch = false }: Omit<SubscribeMessage, 'type'>): void {
+    for (const topic of topics) this.#topics.set(topic, server_ids ? new Set(server_ids) : null)
+    if (!topics.includes('log')) return
+    this.#log = filter ?? {}
+    this.isBatched = batch
+  }
+
+  remove(topics: readonly Topic[]): void {
+    for (const topic of topics) this.#topics.delete(topic)
+  }
+
+  includes({ topic, server_id, data }: LiveEvent): boolean {
+    const servers = this.#topics.get(topic)
+    if (servers === undefined) return false
+    if (servers !== null && server_id !== null && !servers.has(server_id)) return false
+    if (servers !== null && server_id === null && topic === 'log') return false
+    return topic !== 'log' || this.#fits(data)
+  }
+
+  get topics(): Topic[] {
+    return [...this.#topics.keys()]
+  }
+
+  #fits(data: string): boolean {
+    const { level, source, stream, search } = this.#log
+    if (level === undefined && !source && !stream && search === undefined) return true
+    const entry = JSON.parse(data) as LogEntry
+    if (level !== undefined && LEVEL_RANK[entry.level] < LEVEL_RANK[level]) return false
+    if (source && !source.includes(entry.source)) return false
+    if (stream && !(entry.stream && stream.includes(entry.stream))) return false
+    return search === undefined || entry.message.toLowerCase().includes(search.toLowerCase())
+  }
+}
+
+/** A WebSocket connection. Implemented in `api/http/websocket.ts`. */
+export interface LiveSocket {
+  send(text: string): void
+  /** Bytes that are still buffered in this process. */
+  readonly unsentBytes: number
+  close(code: number, reason: string): void
+  /** Receives null for a message that is not text. */
+  onMessage(listener: (text: string | null) => void): void
+  onClose(listener: () => void): void
+}
+
+/** WebSocket close codes (RFC 6455 and its registry). */
+export const CLOSE = { goingAway: 1001, notText: 1003, tooMany: 1008, tryAgainLater: 1013 } as const
