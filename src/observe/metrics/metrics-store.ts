@@ -1,4 +1,3 @@
-import type { ServerLevel, ServerPeriod } from './life/server-life.ts'
 import type { SeriesRow } from './record/series.ts'
 
 /** Each level is the sum of the previous one. */
@@ -12,6 +11,28 @@ export interface Block {
   readonly start: number
   readonly chunk: number
   readonly bytes: Uint8Array
+}
+
+/** The levels of servers' availability and resources. Their rows are few, so that a day is read in a few milliseconds. */
+export const SERVER_STEP_MS = { minutes: 60_000, quarters: 900_000, hours: 3_600_000 } as const
+export type ServerLevel = keyof typeof SERVER_STEP_MS
+
+/** What is known about one server in one minute or hour. */
+export interface ServerPeriod {
+  readonly server_id: string
+  readonly start: number
+  /** How long it should have been available. */
+  expected_ms: number
+  /** How long it was not available, although it should have been. */
+  down_ms: number
+  /** How long its resources were measured. */
+  sampled_ms: number
+  /** The sum of percent × milliseconds. */
+  cpu: number
+  cpu_max: number
+  /** The sum of bytes × milliseconds. */
+  rss: number
+  rss_max: number
 }
 
 /** One check of an HTTP server. */

@@ -28,7 +28,7 @@ import { eventsOf, type MetricEvent } from './record/record.schema.ts'
 
 import type { Recorder } from './record/recorder.ts'
 import { Cell } from './sketch/cell.ts'
-import { ceilTo, STEP_MS, type WindowName } from './windows/windows.ts'
+import { ceilTo, STEP_MS, type WindowName } from './windows.ts'
 
 /** Provided by `compose/observability.ts`. */
 export interface Deps {

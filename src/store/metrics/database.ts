@@ -1,6 +1,14 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { ServerLevel, ServerPeriod } from '../../observe/metrics/life/server-life.ts'
-import type { Block, Change, Check, Level, MetricsStore, Trim } from '../../observe/metrics/metrics-store.ts'
+import type {
+  Block,
+  Change,
+  Check,
+  Level,
+  MetricsStore,
+  ServerLevel,
+  ServerPeriod,
+  Trim,
+} from '../../observe/metrics/metrics-store.ts'
 import type { SeriesRow } from '../../observe/metrics/record/series.ts'
 import type { Connection } from '../sqlite/connection.ts'
 import { sqliteErrorKind, type Value } from '../sqlite/sqlite.ts'

@@ -3,7 +3,7 @@ import type { AgentFigures, Calls, Latency, Summary, ToolFigures } from '../metr
 import type { Recorder } from '../record/recorder.ts'
 import type { Series } from '../record/series.ts'
 import { Cell } from '../sketch/cell.ts'
-import type { WindowName } from '../windows/windows.ts'
+import type { WindowName } from '../windows.ts'
 
 const TOP = 10
 

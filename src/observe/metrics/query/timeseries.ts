@@ -5,7 +5,7 @@ import type { Level } from '../metrics-store.ts'
 import type { Recorder } from '../record/recorder.ts'
 import type { Series } from '../record/series.ts'
 import { Cell } from '../sketch/cell.ts'
-import { ceilTo, DAY_MS, floorTo, HOUR_MS, STEP_MS, WINDOW, type WindowName } from '../windows/windows.ts'
+import { ceilTo, DAY_MS, floorTo, HOUR_MS, STEP_MS, WINDOW, type WindowName } from '../windows.ts'
 import { errorsOf, latencyOf } from './summary.ts'
 
 const MAX_POINTS = 1500

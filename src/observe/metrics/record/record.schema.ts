@@ -4,7 +4,7 @@ import { invalidField } from '../../../kernel/errors.ts'
 import { component, ID_PATTERN, mapOf } from '../../../kernel/wire.ts'
 import { LABEL_PATTERN, NAME_PATTERN } from '../metrics.schema.ts'
 import { CALL_STATUSES } from '../sketch/cell.ts'
-import { DAY_MS } from '../windows/windows.ts'
+import { DAY_MS } from '../windows.ts'
 import type { Event } from './recorder.ts'
 import { KINDS } from './series.ts'
 

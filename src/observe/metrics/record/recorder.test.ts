@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { event, NOON, openRecorder, ownClock } from '../../../../test/support/metrics.ts'
 import { FactBus } from '../../../kernel/facts.ts'
 import { Cell } from '../sketch/cell.ts'
-import type { WindowName } from '../windows/windows.ts'
+import type { WindowName } from '../windows.ts'
 import type { Recorder } from './recorder.ts'
 import { MAX_SERIES } from './series.ts'
 

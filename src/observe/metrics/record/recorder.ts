@@ -1,19 +1,11 @@
 import { uptime } from 'node:os'
 import { AppError } from '../../../kernel/errors.ts'
 import type { FactBus, Facts } from '../../../kernel/facts.ts'
-import { atEveryLevel, ServerLife } from '../life/server-life.ts'
 import type { Check, Level, MetricsStore } from '../metrics-store.ts'
+import { atEveryLevel, ServerLife } from '../server-life.ts'
 import { type Sample, Tally } from '../sketch/cell.ts'
 
-import {
-  DAY_MS,
-  floorTo,
-  History,
-  RollingWindow,
-  type Visit,
-  WINDOWS,
-  type WindowName,
-} from '../windows/windows.ts'
+import { DAY_MS, floorTo, History, RollingWindow, type Visit, WINDOWS, type WindowName } from '../windows.ts'
 
 import { ClockTrust, Retention } from './retention.ts'
 

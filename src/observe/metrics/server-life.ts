@@ -1,7 +1,7 @@
-import type { FactBus } from '../../../kernel/facts.ts'
-import type { Resources } from '../../../kernel/server-state.ts'
-import type { MetricsStore } from '../metrics-store.ts'
-import { floorTo } from '../windows/windows.ts'
+import type { FactBus } from '../../kernel/facts.ts'
+import type { Resources } from '../../kernel/server-state.ts'
+import { type MetricsStore, SERVER_STEP_MS, type ServerLevel, type ServerPeriod } from './metrics-store.ts'
+import { floorTo } from './windows.ts'
 
 interface Deps {
   readonly store: Pick<MetricsStore, 'periods'>
@@ -200,28 +200,6 @@ function addSample(period: ServerPeriod, ms: number, cpu: number, rss: number): 
 function dropBefore(items: { readonly to: number }[], ts: number): void {
   const kept = items.findIndex(({ to }) => to >= ts)
   items.splice(0, kept === -1 ? items.length : kept)
-}
-
-/** The levels of servers' availability and resources. Their rows are few, so that a day is read in a few milliseconds. */
-export const SERVER_STEP_MS = { minutes: 60_000, quarters: 900_000, hours: 3_600_000 } as const
-export type ServerLevel = keyof typeof SERVER_STEP_MS
-
-/** What is known about one server in one minute or hour. */
-export interface ServerPeriod {
-  readonly server_id: string
-  readonly start: number
-  /** How long it should have been available. */
-  expected_ms: number
-  /** How long it was not available, although it should have been. */
-  down_ms: number
-  /** How long its resources were measured. */
-  sampled_ms: number
-  /** The sum of percent × milliseconds. */
-  cpu: number
-  cpu_max: number
-  /** The sum of bytes × milliseconds. */
-  rss: number
-  rss_max: number
 }
 
 const newPeriod = (server_id: string, start: number): ServerPeriod => ({
