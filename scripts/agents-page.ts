@@ -1,7 +1,6 @@
 import type { Agent, Scope, System, TransportName } from '../src/agents/catalogue/catalogue.schema.ts'
 import type { Definition } from '../src/agents/catalogue/definition.ts'
-import { TRANSPORTS } from '../src/agents/catalogue/entry-template.ts'
-import { writeEntry } from '../src/agents/catalogue/write-entry.ts'
+import { TRANSPORTS, writeEntry } from '../src/agents/catalogue/write-entry.ts'
 
 /** The result of starting an agent with a file that Toolroom had edited. */
 export interface Checked {

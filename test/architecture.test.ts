@@ -24,7 +24,10 @@ const WINGS: Readonly<Record<string, Wing>> = {
     imports: ['kernel', 'net', 'mcp/protocol'],
     folders: ['shared', 'jobs', 'isolation', 'orphans', 'apps', 'packages', 'logins', 'http', 'stdio'],
   },
-  agents: { imports: ['kernel', 'servers/shared'], folders: 'any' },
+  agents: {
+    imports: ['kernel', 'servers/shared'],
+    folders: ['catalogue', 'formats', 'diff', 'files', 'read', 'edit', '.'],
+  },
   import: { imports: ['kernel', 'servers', 'agents'], folders: 'any' },
   gateway: { imports: ['kernel', 'mcp/protocol', 'mcp/client', 'servers/shared'], folders: 'any' },
   observe: {

@@ -5,7 +5,7 @@ import { done, put } from '../../test/support/agents.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { definition, get, post, register, until } from '../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../test/support/test-service.ts'
-import type { AgentSummary } from './agents.schema.ts'
+import type { AgentSummary } from './read/agents.schema.ts'
 
 async function grid(service: TestService, include: string, headers = {}) {
   const reply = await service.inject({ url: `/api/agents?include=${include}`, headers })

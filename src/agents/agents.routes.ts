@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { wholeList } from '../kernel/wire.ts'
 import { type IsOwner, JSON_TYPE } from '../servers/shared/upstreams.routes.ts'
-import * as schema from './agents.schema.ts'
 import type { Agents } from './agents.service.ts'
+import * as schema from './read/agents.schema.ts'
 
 const tags = ['Agents']
 const params = schema.AgentKey

@@ -1,5 +1,29 @@
 import { removeStaleTemps } from '../kernel/files/durable-file.ts'
 import { listText, ViewTexts } from '../servers/shared/view-texts.ts'
+import type { Agent } from './catalogue/catalogue.schema.ts'
+import { AGENTS, detect } from './catalogue/catalogue.ts'
+import { isScope } from './catalogue/config-files.ts'
+import type { RegisteredServer } from './catalogue/definition.ts'
+
+import { createEdit, type EditDeps } from './edit/edit.service.ts'
+import { FileChanges } from './edit/file-changes.ts'
+import { createGatewayConnection } from './edit/gateway-connection.ts'
+import { createRestore } from './edit/restore.ts'
+import { createUndo } from './edit/undo.ts'
+import { releaseLeftLocks } from './files/agent-lock.ts'
+import type { Backups } from './files/backups.ts'
+import { agentOf, type ConfigTarget, configTarget, configTargets } from './files/config-target.ts'
+import { recordOf } from './files/ownership.ts'
+import {
+  type EntryFacts,
+  effectiveEntries,
+  entryViews,
+  type GatewayView,
+  gridFields,
+  type KnownFile,
+  summaryOf,
+} from './read/agent-view.ts'
+
 import type {
   AgentSummary,
   AgentView,
@@ -7,30 +31,14 @@ import type {
   EntryView,
   FileQuery,
   FileView,
-} from './agents.schema.ts'
-import type { Agent } from './catalogue/catalogue.schema.ts'
-import { AGENTS } from './catalogue/catalogue.ts'
-import { isScope } from './catalogue/config-places.ts'
-import type { RegisteredServer } from './catalogue/definition.ts'
-import { detect } from './catalogue/detect.ts'
-import { createEdit, type EditDeps } from './edit/edit.service.ts'
-import { FileChanges } from './edit/file-changes.ts'
-import { createGatewayConnection } from './edit/gateway-connection.ts'
-import { recordOf } from './edit/ownership.ts'
-import { createRestore } from './edit/restore.ts'
-import { createUndo } from './edit/undo.ts'
-import { releaseLeftLocks } from './files/agent-lock.ts'
-import type { Backups } from './files/backups.ts'
-import { agentOf, type ConfigTarget, configTarget, configTargets } from './files/config-target.ts'
-import { FileWatcher } from './files/file-watcher.ts'
-import { type GatewayView, gridFields } from './read/agent-grid.ts'
-import { type EntryFacts, entryViews, type KnownFile, summaryOf } from './read/agent-view.ts'
-import { effectiveEntries } from './read/effective-entries.ts'
-import { type FileTrouble, troubleOf } from './read/file-trouble.ts'
-import { fileView } from './read/file-view.ts'
+} from './read/agents.schema.ts'
+
+import { type FileTrouble, fileView, troubleOf } from './read/file-view.ts'
+
+import { FileWatcher } from './read/file-watcher.ts'
 import { type AgentFiles, knownProjects, projectTargets } from './read/projects.ts'
-import { readFileState } from './read/read-entries.ts'
-import { SeenFiles } from './read/seen-files.ts'
+import { readFileState, SeenFiles } from './read/read-entries.ts'
+
 import { ServerUsers } from './read/server-users.ts'
 
 export interface Deps extends Omit<EditDeps, 'changes'> {

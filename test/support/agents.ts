@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
-import type { AgentView } from '../../src/agents/agents.schema.ts'
 import type { ChangeReport } from '../../src/agents/edit/edit.schema.ts'
+import type { AgentView } from '../../src/agents/read/agents.schema.ts'
 import { AUTHORISED, type TestService } from './test-service.ts'
 
 const IS_WINDOWS = process.platform === 'win32'

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { mapOf, orNull } from '../../kernel/wire.ts'
-import type { Json } from '../formats/format.ts'
+import type { Json } from './json-value.ts'
 
 export const FORMATS = ['json', 'jsonc', 'toml', 'yaml'] as const
 export const SYSTEMS = ['linux', 'darwin', 'win32'] as const

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { computer } from '../../../test/support/test-computer.ts'
 import { problemIn } from '../../kernel/validate.ts'
 import { Agent, SYSTEMS } from './catalogue.schema.ts'
-import { AGENTS, findAgent } from './catalogue.ts'
-import { detect } from './detect.ts'
-import { checkName, keyOf } from './entry-name.ts'
-import { placeholdersIn, TRANSPORTS } from './entry-template.ts'
+import { AGENTS, detect, findAgent } from './catalogue.ts'
+
+import { checkName, keyOf } from './definition.ts'
+import { placeholdersIn, TRANSPORTS } from './write-entry.ts'
 
 describe.each(AGENTS.map((agent) => [agent.type, agent] as const))('%s', (_, agent) => {
   test('the catalogue entry matches the schema', () => {

@@ -1,8 +1,7 @@
-import type { Json, Path } from '../formats/format.ts'
 import type { Agent, Dialect, FileFormat } from './catalogue.schema.ts'
-import { type ConfigPlace, fileAt, withProject } from './config-places.ts'
-import { keyOf } from './entry-name.ts'
-import type { Platform } from './platform.ts'
+import { type ConfigPlace, fileAt, type Platform, withProject } from './config-files.ts'
+import { keyOf } from './definition.ts'
+import type { Json, Path } from './json-value.ts'
 
 /** How an entry is enabled or disabled. An undefined value removes the field or the list item. */
 export type Switch =

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Json } from '../formats/format.ts'
 import { AGENTS, findAgent } from './catalogue.ts'
 import type { Definition } from './definition.ts'
+import type { Json } from './json-value.ts'
 import { readEntry } from './read-entry.ts'
 import { writeEntry } from './write-entry.ts'
 

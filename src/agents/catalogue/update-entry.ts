@@ -1,13 +1,19 @@
-import type { Json } from '../formats/format.ts'
-import { isMap, isSame, type JsonMap, valueAt } from '../formats/json-value.ts'
 import type { Agent, System } from './catalogue.schema.ts'
-import type { Definition } from './definition.ts'
-import { keyOf } from './entry-name.ts'
-import { isPlaceholder, meaningOf, type Placeholder, pathsTo, TRANSPORTS } from './entry-template.ts'
-import { readEntry } from './read-entry.ts'
-import { mapIn, usedPath } from './read-fields.ts'
-import { forWindows, withoutCmd } from './windows-command.ts'
-import { writeEntry } from './write-entry.ts'
+import { type Definition, keyOf } from './definition.ts'
+
+import { isMap, isSame, type Json, type JsonMap, valueAt } from './json-value.ts'
+import { mapIn, readEntry, usedPath } from './read-entry.ts'
+
+import {
+  forWindows,
+  isPlaceholder,
+  meaningOf,
+  type Placeholder,
+  pathsTo,
+  TRANSPORTS,
+  withoutCmd,
+  writeEntry,
+} from './write-entry.ts'
 
 /** The new value of one field of an entry; undefined removes the field. */
 export interface FieldChange {

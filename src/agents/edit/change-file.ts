@@ -1,13 +1,13 @@
 import { AppError } from '../../kernel/errors.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
-import { unifiedDiff } from '../diff/unified.ts'
-import { visibleText } from '../diff/visible-text.ts'
+import { unifiedDiff, visibleText } from '../diff/unified-diff.ts'
+
 import type { ConfigTarget } from '../files/config-target.ts'
-import { type Content, contentOf, revisionOf } from '../files/config-text.ts'
+import type { FileRecord, TakenOver } from '../files/ownership.ts'
 import { applyOperations, formatOf, type Operation } from '../formats/config-format.ts'
+import { type Content, contentOf, revisionOf } from '../formats/config-text.ts'
 import { readEntries } from '../read/read-entries.ts'
 import type { CurrentConfig, Plan } from './change-plan.ts'
-import type { FileRecord, TakenOver } from './ownership.ts'
 import { originalAfter, takenOver } from './take-over.ts'
 
 /** The change of the file that a request names. */

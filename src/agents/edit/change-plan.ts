@@ -1,19 +1,18 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { ConfigPlace } from '../catalogue/config-places.ts'
-import { type Definition, NotSupported } from '../catalogue/definition.ts'
+import type { ConfigPlace } from '../catalogue/config-files.ts'
+import { checkName, type Definition, keyOf, NotSupported } from '../catalogue/definition.ts'
 import { type Switch, switchOf } from '../catalogue/enable-switch.ts'
-import { checkName, keyOf } from '../catalogue/entry-name.ts'
+
+import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
+import { hashOf, isMap, type Json, type Path, valueAt, withValue } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
 import { updateOf } from '../catalogue/update-entry.ts'
 import { writeEntry } from '../catalogue/write-entry.ts'
 import type { ConfigTarget } from '../files/config-target.ts'
+import type { FileRecord, OwnedEntry, TakenEntry } from '../files/ownership.ts'
 import type { Operation } from '../formats/config-format.ts'
-import type { Json, Path } from '../formats/format.ts'
-import { hashOf, isMap, valueAt, withValue } from '../formats/json-value.ts'
 import { containersIn, type Entry } from '../read/read-entries.ts'
 import type { DesiredEntry } from './desired-entry.ts'
-import { GATEWAY_ENTRY } from './gateway-entry.ts'
-import type { FileRecord, OwnedEntry, TakenEntry } from './ownership.ts'
 
 /** An operation on another file of the agent, such as its list of disabled servers. */
 export interface OtherFileOperation extends Operation {

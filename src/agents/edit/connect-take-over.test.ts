@@ -3,7 +3,7 @@ import { agentView, done, put, textOf } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { definition, post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
-import type { HistoryItem } from '../agents.schema.ts'
+import type { HistoryItem } from '../read/agents.schema.ts'
 
 const keys = async (service: TestService) =>
   (await service.inject({ url: '/api/keys', headers: AUTHORISED })).json().items

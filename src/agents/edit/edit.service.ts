@@ -3,7 +3,7 @@ import { unknownName } from '../../kernel/did-you-mean.ts'
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { FactBus } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { Platform } from '../catalogue/config-places.ts'
+import type { Platform } from '../catalogue/config-files.ts'
 import type { RegisteredServer } from '../catalogue/definition.ts'
 import {
   agentOf,
@@ -13,6 +13,7 @@ import {
   lockedFile,
   pathsOf,
 } from '../files/config-target.ts'
+import { type OwnershipStore, recordOf } from '../files/ownership.ts'
 import { computeChange, recordKey } from './change-file.ts'
 import { type CurrentConfig, type Plan, planRemove, planSet } from './change-plan.ts'
 import { auditOf, publishChange, reportOf } from './change-report.ts'
@@ -20,9 +21,8 @@ import { type DesiredEntry, desiredFromInput, desiredFromServer } from './desire
 import type { AddHttpServer, ChangeOptions, ChangeReport, PutServers } from './edit.schema.ts'
 import type { ChangeRequest, FileChanges } from './file-changes.ts'
 import { type GatewayKeys, type KeyKind, keyName, keysAfter } from './gateway-keys.ts'
-import type { OfferedTools } from './offered-entries.ts'
 import { planOtherFiles } from './other-files.ts'
-import { type OwnershipStore, recordOf } from './ownership.ts'
+import type { OfferedTools } from './take-over.ts'
 
 export interface EditDeps {
   readonly platform: Platform

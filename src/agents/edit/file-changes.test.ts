@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { openEdit } from '../../../test/support/agent-edit.ts'
 import { put as write } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
+import type { FileRecord, OwnedEntry } from '../files/ownership.ts'
 import type { DesiredEntry } from './desired-entry.ts'
 import { createGatewayConnection } from './gateway-connection.ts'
-import type { FileRecord, OwnedEntry } from './ownership.ts'
 import { mergedRecord } from './settle.ts'
 
 const BY = { request_id: null }

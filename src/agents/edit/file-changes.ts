@@ -7,9 +7,7 @@ import { type LockFacts, withLock } from '../files/agent-lock.ts'
 import type { Backup, Backups } from '../files/backups.ts'
 import { asAppError, type ConfigFile, replaceFile } from '../files/config-file.ts'
 import type { ConfigTarget } from '../files/config-target.ts'
-import type { Content } from '../files/config-text.ts'
 import { assertWritable } from '../files/file-safety.ts'
-import { type Reading, readSettled } from '../files/settled-read.ts'
 import {
   type FileRecord,
   type Intent,
@@ -17,7 +15,9 @@ import {
   type Outcome,
   type OwnershipStore,
   recordOf,
-} from './ownership.ts'
+} from '../files/ownership.ts'
+import { type Reading, readSettled } from '../files/settled-read.ts'
+import type { Content } from '../formats/config-text.ts'
 import { revisionNow, rollBack, type SettleDeps, settle } from './settle.ts'
 
 export interface FileDeps extends SettleDeps {

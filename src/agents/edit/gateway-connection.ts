@@ -1,13 +1,17 @@
 import { invalidField } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { RegisteredServer } from '../catalogue/definition.ts'
+import {
+  GATEWAY_ENTRY,
+  type GatewayAddress,
+  gatewayEntry,
+  readGatewayEntry,
+} from '../catalogue/gateway-entry.ts'
 import { agentOf } from '../files/config-target.ts'
 import type { DesiredEntry } from './desired-entry.ts'
 import type { ChangeOptions, ChangeReport, PutServers } from './edit.schema.ts'
 import type { EditService } from './edit.service.ts'
-import { GATEWAY_ENTRY, type GatewayAddress, gatewayEntry, readGatewayEntry } from './gateway-entry.ts'
-import { type OfferedTools, offeredEntries } from './offered-entries.ts'
-import { takeOver, warnOfDoubled } from './take-over.ts'
+import { type OfferedTools, offeredEntries, takeOver, warnOfDoubled } from './take-over.ts'
 
 interface Deps {
   readonly gateway: GatewayAddress

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
+import type { GatewayAddress } from '../catalogue/gateway-entry.ts'
 import type { ConfigTarget } from '../files/config-target.ts'
-import type { GatewayAddress } from './gateway-entry.ts'
 import {
   type FileRecord,
   type KeyRemoval,
@@ -9,7 +9,7 @@ import {
   type OwnershipStore,
   recordOf,
   type TakenEntry,
-} from './ownership.ts'
+} from '../files/ownership.ts'
 
 /** What this room needs of the gateway. */
 export interface GatewayKeys extends GatewayAddress {

@@ -1,11 +1,11 @@
-import { unifiedDiff } from '../diff/unified.ts'
-import { visibleText } from '../diff/visible-text.ts'
+import { stepName } from '../catalogue/json-value.ts'
+import { unifiedDiff, visibleText } from '../diff/unified-diff.ts'
+
 import { lockOf, rootOf } from '../files/config-target.ts'
-import { stepName } from '../formats/format.ts'
+import { type FileRecord, type OwnershipStore, recordOf } from '../files/ownership.ts'
 import { applyToContent, recordKey } from './change-file.ts'
 import type { OtherFileOperation } from './change-plan.ts'
 import type { ChangeRequest, FileChanges, FileStep } from './file-changes.ts'
-import { type FileRecord, type OwnershipStore, recordOf } from './ownership.ts'
 
 interface OtherFile {
   readonly step: FileStep

@@ -3,7 +3,7 @@ import { done, put, textOf } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { definition, post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
-import type { BackupItem, RestoreReport } from './restore.schema.ts'
+import type { BackupItem, RestoreReport } from './edit.schema.ts'
 
 const CURSOR = '.cursor/mcp.json'
 const CODEX = '.codex/config.toml'

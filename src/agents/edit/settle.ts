@@ -1,16 +1,11 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { Platform } from '../catalogue/config-places.ts'
+import type { Platform } from '../catalogue/config-files.ts'
+import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
+import { hashOf, type Json, valueAt } from '../catalogue/json-value.ts'
 import type { Backups } from '../files/backups.ts'
 import { type ConfigFile, readConfig, replaceFile } from '../files/config-file.ts'
 import { agentOf, configTarget } from '../files/config-target.ts'
-import { type Content, revisionOf } from '../files/config-text.ts'
 import { realFileOf } from '../files/file-safety.ts'
-import { readSettled } from '../files/settled-read.ts'
-import type { Json } from '../formats/format.ts'
-import { hashOf, valueAt } from '../formats/json-value.ts'
-import { readEntries } from '../read/read-entries.ts'
-import { GATEWAY_ENTRY } from './gateway-entry.ts'
-import { type GatewayKeys, keysIn } from './gateway-keys.ts'
 import {
   type FileRecord,
   type Intent,
@@ -18,7 +13,11 @@ import {
   type OwnershipStore,
   recordOf,
   type TakenOver,
-} from './ownership.ts'
+} from '../files/ownership.ts'
+import { readSettled } from '../files/settled-read.ts'
+import { type Content, revisionOf } from '../formats/config-text.ts'
+import { readEntries } from '../read/read-entries.ts'
+import { type GatewayKeys, keysIn } from './gateway-keys.ts'
 
 export interface SettleDeps {
   readonly store: OwnershipStore

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { AppError } from '../../kernel/errors.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { HistoryItem } from '../agents.schema.ts'
-import { unifiedDiff } from '../diff/unified.ts'
-import { visibleText } from '../diff/visible-text.ts'
+import { hashOf, type Json, valueAt } from '../catalogue/json-value.ts'
+import { unifiedDiff, visibleText } from '../diff/unified-diff.ts'
+
 import type { Backup, Backups } from '../files/backups.ts'
 import { readConfig } from '../files/config-file.ts'
 import {
@@ -19,9 +19,9 @@ import {
   pathsOf,
   rootOf,
 } from '../files/config-target.ts'
-import { type Content, contentOf } from '../files/config-text.ts'
-import type { Json } from '../formats/format.ts'
-import { hashOf, valueAt } from '../formats/json-value.ts'
+import { type FileRecord, recordOf, type TakenOver } from '../files/ownership.ts'
+import { type Content, contentOf } from '../formats/config-text.ts'
+import type { HistoryItem } from '../read/agents.schema.ts'
 import { type Entry, readEntries } from '../read/read-entries.ts'
 import { assertRevision, recordKey } from './change-file.ts'
 import type { Plan } from './change-plan.ts'
@@ -29,7 +29,6 @@ import { auditOf, publishChange, reportOf } from './change-report.ts'
 import type { ChangeReport, UndoInput } from './edit.schema.ts'
 import type { EditDeps } from './edit.service.ts'
 import { hasInvalidKey, keysAfter } from './gateway-keys.ts'
-import { type FileRecord, recordOf, type TakenOver } from './ownership.ts'
 import { revisionNow } from './settle.ts'
 
 interface UndoDeps extends EditDeps {

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder, writeDurably } from '../../kernel/files/durable-file.ts'
-import type { TakenOver } from '../edit/ownership.ts'
-import { revisionOf } from './config-text.ts'
-import { namesIn } from './list-folder.ts'
+import { revisionOf } from '../formats/config-text.ts'
+import type { TakenOver } from './ownership.ts'
 
 /** One change of one file, with the content before it. */
 export interface Backup {
@@ -136,5 +135,14 @@ function readBackup(path: string): Backup | undefined {
     return JSON.parse(readFileSync(path, 'utf8')) as Backup
   } catch {
     return undefined // a damaged backup must not hide the others
+  }
+}
+
+/** The names in a folder; none if it does not exist or cannot be read. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
   }
 }

@@ -22,8 +22,8 @@ import {
   writeBeside,
 } from '../../kernel/files/durable-file.ts'
 import { openForeign, readOpen, UnsafeFile } from '../../kernel/files/foreign-file.ts'
+import { type Content, contentOf, MAX_BYTES } from '../formats/config-text.ts'
 import type { LockFacts } from './agent-lock.ts'
-import { type Content, contentOf, MAX_BYTES } from './config-text.ts'
 import { bytesOf, type RealFile, realFileOf, unsafe } from './file-safety.ts'
 
 export interface ConfigFile {

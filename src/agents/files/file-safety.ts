@@ -3,7 +3,7 @@ import { dirname, isAbsolute, relative } from 'node:path'
 import { AppError } from '../../kernel/errors.ts'
 import { readForeign, UnsafeFile } from '../../kernel/files/foreign-file.ts'
 import { isWritable } from '../../kernel/files/is-writable.ts'
-import { MAX_BYTES, tooLarge } from './config-text.ts'
+import { MAX_BYTES, tooLarge } from '../formats/config-text.ts'
 
 /** A file after all symbolic links are resolved. */
 export interface RealFile {

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../kernel/errors.ts'
+import type { Content } from '../formats/config-text.ts'
 import { type ConfigFile, contentIn } from './config-file.ts'
-import type { Content } from './config-text.ts'
 import { type RealFile, realFileOf } from './file-safety.ts'
 
 /** What one reading of a file gave, and what was computed from it. */

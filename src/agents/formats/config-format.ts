@@ -1,9 +1,9 @@
 import { memo } from '../../kernel/memo.ts'
 import type { Dialect, FileFormat } from '../catalogue/catalogue.schema.ts'
-import { tooLarge, unparsable } from '../files/config-text.ts'
-import { CannotEdit, type Format, type Json, type Path, type Trace } from './format.ts'
+import { type Json, type Path, valueAt } from '../catalogue/json-value.ts'
+import { tooLarge, unparsable } from './config-text.ts'
+import { CannotEdit, type Format, type Trace } from './format.ts'
 import { jsonFormat } from './json/json-format.ts'
-import { valueAt } from './json-value.ts'
 import { tomlFormat } from './toml/toml-format.ts'
 import { yamlFormat } from './yaml/yaml-format.ts'
 

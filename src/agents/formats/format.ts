@@ -1,22 +1,4 @@
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
-
-/**
- * One step from the top of a file towards a value: the member with this name, the list item with this field, or the
- * list item that is this string.
- */
-export type Step = string | ItemStep
-export type ItemStep = ItemWith | ItemThatIs
-export interface ItemWith {
-  readonly field: string
-  readonly is: string
-}
-export interface ItemThatIs {
-  readonly item: string
-}
-export type Path = readonly Step[]
-
-export const stepName = (step: Step): string =>
-  typeof step === 'string' ? step : 'item' in step ? step.item : step.is
+import type { Json, Path } from '../catalogue/json-value.ts'
 
 export interface Place {
   /** From 1. */

@@ -1,15 +1,16 @@
 import {
-  CannotEdit,
-  type Format,
   type ItemStep,
+  isMap,
+  isSame,
+  isSameAround,
   type Json,
   type Path,
   type Step,
   stepName,
-  type Trace,
-} from './format.ts'
-import { isMap, isSame, isSameAround, withoutEmpty, withValue } from './json-value.ts'
-import { rememberingLast } from './remember.ts'
+  withoutEmpty,
+  withValue,
+} from '../catalogue/json-value.ts'
+import { CannotEdit, type Format, type Trace } from './format.ts'
 import { lineAt, lineStarts, placeOf, refusal } from './text.ts'
 
 /** A text with the positions that edits need. */
@@ -30,7 +31,7 @@ export interface Proposal<P extends Parsed> {
 }
 
 /** The parsers and edits of one format. All texts are without a byte order mark. */
-export interface Editor<P extends Parsed> {
+interface Editor<P extends Parsed> {
   readonly maxBytes: number
   readonly acceptsBom: boolean
   readonly parse: (text: string) => P
@@ -160,4 +161,31 @@ function isFitting(step: ItemStep, next: Step | undefined, value: Json): boolean
   if ('item' in step) return next === undefined
   if (next === undefined) return isMap(value) && (value[step.field] ?? step.is) === step.is
   return next !== step.field || value === step.is
+}
+
+/** Shorter texts are parsed in a few milliseconds. */
+const SHORT = 64 * 1024
+/** The result takes several times the memory of its text. */
+const KEPT_MS = 30_000
+
+/**
+ * Remembers the result for the last long text: a request reads the same file several times, and the next one mostly
+ * finds it unchanged. It is forgotten when it was not needed for a while. Callers must not change the result.
+ */
+function rememberingLast<T>(read: (text: string) => T): (text: string) => T {
+  let last: { readonly text: string; readonly result: T } | undefined
+  let timer: NodeJS.Timeout | undefined
+  const forget = () => {
+    last = undefined
+    timer = undefined
+  }
+  return (text) => {
+    if (text.length <= SHORT) return read(text)
+    if (last?.text !== text) {
+      last = undefined // its memory can be used for the next one
+      last = { text, result: read(text) }
+    }
+    timer = timer?.refresh() ?? setTimeout(forget, KEPT_MS).unref()
+    return last.result
+  }
 }

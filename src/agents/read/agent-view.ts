@@ -1,15 +1,16 @@
 import { memo } from '../../kernel/memo.ts'
 import { publicArgs, publicCommand } from '../../kernel/secrets/public-view.ts'
 import { maskArgs, maskCommand, maskUrl, maskValues } from '../../kernel/secrets/secrets.ts'
-import type { AgentSummary, Drift, EntryView } from '../agents.schema.ts'
+import { isoTime } from '../../kernel/time.ts'
 import type { Agent } from '../catalogue/catalogue.schema.ts'
+import type { Detected } from '../catalogue/catalogue.ts'
 import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
-import type { Detected } from '../catalogue/detect.ts'
+import { readGatewayEntry } from '../catalogue/gateway-entry.ts'
+import { hashOf } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
-import type { FileRecord, OwnedEntry } from '../edit/ownership.ts'
-import { hashOf } from '../formats/json-value.ts'
-import type { Entry } from './read-entries.ts'
-import type { SeenFile } from './seen-files.ts'
+import type { FileRecord, OwnedEntry } from '../files/ownership.ts'
+import type { AgentSummary, Drift, EffectiveEntry, EntryView, Visible } from './agents.schema.ts'
+import type { Entry, SeenFile } from './read-entries.ts'
 import { differsFrom, registeredAs } from './server-identity.ts'
 
 /** The state of one file and our record of it. */
@@ -162,3 +163,65 @@ const forPublic = memo((definition: Definition): Shown => {
   const { command, args } = definition
   return { ...forOwner(definition), command: publicCommand(command), args: publicArgs(command, args) }
 })
+
+/** What the grid shows of the gateway. */
+export interface GatewayView {
+  /** The same object until it changes. */
+  readonly visibleTo: (agentType: string) => Visible
+  /** The servers that were chosen for the agent, or null for all. The same list until it changes. */
+  readonly chosenFor: (agentType: string) => readonly string[] | null
+  /** When a key of each agent was last used. */
+  readonly lastSeen: () => ReadonlyMap<string, number>
+}
+
+export function gridFields(
+  files: readonly KnownFile[],
+  entries: readonly EntryView[],
+  visible: Visible,
+  chosen: readonly string[] | null,
+  seenAt: number | undefined,
+): Required<Pick<AgentSummary, 'visible' | 'gateway_servers' | 'connected_via' | 'last_seen_at'>> {
+  return {
+    visible,
+    gateway_servers: chosen && [...chosen],
+    connected_via: leadsToGateway(files) ? 'gateway' : entries.some(isLinked) ? 'direct' : null,
+    last_seen_at: seenAt === undefined ? null : isoTime(seenAt),
+  }
+}
+
+const leadsToGateway = (files: readonly KnownFile[]): boolean =>
+  files.some(({ state }) =>
+    state.entries.some(({ definition, enabled }) => enabled !== false && definition && isGateway(definition)),
+  )
+
+const isGateway = memo((definition: Definition): boolean => readGatewayEntry(definition) !== undefined)
+
+const isLinked = ({ linked_server_id, enabled, parked }: EntryView): boolean =>
+  linked_server_id !== null && enabled !== false && !parked
+
+/** The entries that the agent uses: where several have the same name, the one from the strongest scope. */
+export function effectiveEntries(
+  agent: Agent,
+  files: readonly KnownFile[],
+  facts: EntryFacts,
+): EffectiveEntry[] {
+  const rank = (scope: string) => {
+    const at = agent.precedence.indexOf(scope)
+    return at === -1 ? agent.precedence.length : at
+  }
+  const all = [...files]
+    .sort((a, b) => rank(a.state.place.scope) - rank(b.state.place.scope))
+    .flatMap((file) =>
+      entryViews(file, facts).map((entry) => ({ ...entry, path: file.state.place.path, shadows: [] })),
+    )
+  const winners = new Map<string, EffectiveEntry>()
+  for (const entry of all.filter(({ parked }) => !parked)) {
+    const winner = winners.get(entry.name)
+    if (!winner) winners.set(entry.name, entry)
+    else {
+      const { scope, path, line } = entry
+      winners.set(entry.name, { ...winner, shadows: [...winner.shadows, { scope, path, line }] })
+    }
+  }
+  return [...winners.values()]
+}

@@ -1,9 +1,9 @@
 import { isAbsolute } from 'node:path'
 import type { Agent } from '../catalogue/catalogue.schema.ts'
 import { AGENTS } from '../catalogue/catalogue.ts'
-import type { Platform } from '../catalogue/platform.ts'
+import type { Platform } from '../catalogue/config-files.ts'
+import { isMap, valueAt } from '../catalogue/json-value.ts'
 import { type ConfigTarget, configTargets } from '../files/config-target.ts'
-import { isMap, valueAt } from '../formats/json-value.ts'
 import { type FileState, readFileState } from './read-entries.ts'
 
 /** All files of one agent. */

@@ -3,7 +3,7 @@ import { memo } from '../../kernel/memo.ts'
 import { isReference, parseReferences } from '../../kernel/secrets/references.ts'
 import { npxPackage } from '../../servers/shared/definition/npx-package.ts'
 import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
-import { readGatewayEntry } from '../edit/gateway-entry.ts'
+import { readGatewayEntry } from '../catalogue/gateway-entry.ts'
 
 /** Two definitions with the same identity are the same server, whatever its name, environment or headers. */
 export function identityOf(definition: Definition): string {

@@ -1,6 +1,5 @@
 import { agentRoutes } from '../../agents/agents.routes.ts'
-import { editRoutes } from '../../agents/edit/edit.routes.ts'
-import { restoreRoutes } from '../../agents/edit/restore.routes.ts'
+import { editRoutes } from '../../agents/edit.routes.ts'
 import { buildApp } from '../../api/http/app.ts'
 import { type AccessToken, type Guesses, hasToken } from '../../api/http/auth.ts'
 import type { Front } from '../../api/http/front.ts'
@@ -189,7 +188,6 @@ export async function openRest(parts: Parts) {
       agentRoutes(agents, isOwner),
       agentImportRoutes(agentImport),
       editRoutes(agents),
-      restoreRoutes(agents),
       packageRoutes(parts.packages, isOwner),
       isolationRoutes(isolation),
       jobRoutes(parts.jobs),

@@ -1,5 +1,5 @@
 import { createScanner, findNodeAtLocation, parseTree } from 'jsonc-parser'
-import type { Json, Path } from '../../../src/agents/formats/format.ts'
+import type { Json, Path } from '../../../src/agents/catalogue/json-value.ts'
 
 /** The expected value of the file after an edit. */
 export function withValue(old: Json | undefined, path: Path, put: Json | undefined): unknown {

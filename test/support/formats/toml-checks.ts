@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { CannotEdit, type Json, type Path } from '../../../src/agents/formats/format.ts'
-import { isSame } from '../../../src/agents/formats/json-value.ts'
+import { isSame, type Json, type Path } from '../../../src/agents/catalogue/json-value.ts'
+import { CannotEdit } from '../../../src/agents/formats/format.ts'
 import { tomlFormat } from '../../../src/agents/formats/toml/toml-format.ts'
 import type { MadeFile } from './toml-generated.ts'
 

@@ -1,4 +1,4 @@
-import type { Path } from '../../../src/agents/formats/format.ts'
+import type { Path } from '../../../src/agents/catalogue/json-value.ts'
 
 /** A generated file. Each line records its entry, so that a test knows which lines an edit may change. */
 export interface MadeFile {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Path } from '../../../src/agents/formats/format.ts'
+import type { Path } from '../../../src/agents/catalogue/json-value.ts'
 
 /** Generated YAML files, realistic and unusual ones. */
 export interface Sample {

@@ -13,7 +13,8 @@ import {
 } from '../../../../test/support/formats/json-measure.ts'
 import { runs } from '../../../../test/support/full-or-short.ts'
 import type { Dialect } from '../../catalogue/catalogue.schema.ts'
-import { CannotEdit, type Json, type Path, type Step } from '../format.ts'
+import type { Json, Path, Step } from '../../catalogue/json-value.ts'
+import { CannotEdit } from '../format.ts'
 import { jsonFormat } from './json-format.ts'
 
 const STRICT: Dialect = { comments: false, trailingCommas: false, bom: false }

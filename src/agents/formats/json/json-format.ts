@@ -1,14 +1,14 @@
 import type { Dialect } from '../../catalogue/catalogue.schema.ts'
-import { MAX_BYTES } from '../../files/config-text.ts'
-import type { Format, Json, Path } from '../format.ts'
-import { isSame, itemOf } from '../json-value.ts'
+import { isSame, itemOf, type Json, type Path } from '../../catalogue/json-value.ts'
+import { MAX_BYTES } from '../config-text.ts'
+import type { Format } from '../format.ts'
 import { refusal } from '../text.ts'
 import { type Parsed, type Proposal, verifiedFormat } from '../verified-format.ts'
-import { addEntry, replaceValue } from './add.ts'
-import { assertWritable, memberAt, valueFrom, walk } from './path.ts'
-import { readPlain } from './second-parser.ts'
-import { removeEntry, traceOf } from './trace.ts'
-import { jsonOf, type Node, parseTree } from './tree.ts'
+import { addEntry, replaceValue } from './json-add.ts'
+import { assertWritable, memberAt, valueFrom, walk } from './json-path.ts'
+import { removeEntry, traceOf } from './json-remove.ts'
+import { readPlain } from './json-second-parser.ts'
+import { jsonOf, type Node, parseTree } from './json-tree.ts'
 
 interface ParsedJson extends Parsed {
   readonly root: Node | undefined

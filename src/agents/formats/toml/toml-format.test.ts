@@ -17,11 +17,10 @@ import {
 } from '../../../../test/support/formats/toml-checks.ts'
 import { type MadeFile, madeFile } from '../../../../test/support/formats/toml-generated.ts'
 import { runs } from '../../../../test/support/full-or-short.ts'
-import type { Json, Path } from '../format.ts'
-import { isSame } from '../json-value.ts'
-import { scanToml } from './scan/scan.ts'
-import { tableJson } from './to-json.ts'
+import { isSame, type Json, type Path } from '../../catalogue/json-value.ts'
 import { tomlFormat } from './toml-format.ts'
+import { tableJson } from './toml-model.ts'
+import { scanToml } from './toml-scan.ts'
 
 const { read, readAgain, find, set, remove } = tomlFormat
 const RUNS = { numRuns: runs(150, 2000) }

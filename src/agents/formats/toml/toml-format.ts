@@ -1,15 +1,14 @@
-import type { CannotEdit, Format, Json, Path, Trace } from '../format.ts'
+import { parse, TomlDate, TomlError } from 'smol-toml'
+import type { Json, Path } from '../../catalogue/json-value.ts'
+import { CannotEdit, type Format, type Trace } from '../format.ts'
 import { refusal } from '../text.ts'
 import { type Parsed, type Proposal, verifiedFormat } from '../verified-format.ts'
-import { draftOf, drop, put } from './edit.ts'
-import { startOf, type Target, type TomlDoc } from './model.ts'
-import { walk } from './path.ts'
-import { scanToml } from './scan/scan.ts'
-import { lastOf } from './scan/tables.ts'
-import { readWithSmolToml } from './second-parser.ts'
-import { orUndefined, tableJson } from './to-json.ts'
-import { textBefore, traceOf } from './trace.ts'
-import { assertWritable } from './write-value.ts'
+import { draftOf, drop, put, textBefore, traceOf } from './toml-edit.ts'
+import { lastOf, orUndefined, startOf, type Target, type TomlDoc, tableJson } from './toml-model.ts'
+import { walk } from './toml-path.ts'
+
+import { scanToml } from './toml-scan.ts'
+import { assertWritable } from './toml-style.ts'
 
 interface ParsedToml extends Parsed, TomlDoc {}
 
@@ -53,4 +52,28 @@ function remove(doc: ParsedToml, path: Path, trace: Trace | undefined): Proposal
 function containerStart(doc: TomlDoc, path: Path): number {
   const found: readonly Target[] = walk(doc, path)
   return startOf(lastOf(found.slice(0, Math.min(found.length, path.length))))
+}
+
+/** Reads with smol-toml, which shares no code with our scanner. */
+function readWithSmolToml(text: string): Json {
+  try {
+    return jsonOf(parse(text, { integersAsBigInt: 'asNeeded' }))
+  } catch (error) {
+    // The parser's own message quotes the file, which contains secrets.
+    const { line, column } = error instanceof TomlError ? error : { line: 1, column: 1 }
+    throw new CannotEdit('Invalid TOML', { line, column })
+  }
+}
+
+/** Dates become strings. Works in place, because a copy of a large file is slow. */
+function jsonOf(value: unknown): Json {
+  if (value instanceof TomlDate) return value.toISOString()
+  if (typeof value === 'bigint') return Number(value)
+  if (typeof value !== 'object' || value === null) return value as Json
+  const map = value as Record<string, unknown>
+  for (const name of Object.keys(map)) {
+    const json = jsonOf(map[name])
+    if (json !== map[name]) map[name] = json
+  }
+  return map as Json
 }

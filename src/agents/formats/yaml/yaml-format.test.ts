@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { pathIn, type Sample, sample } from '../../../../test/support/formats/yaml-sample.ts'
 import { runs } from '../../../../test/support/full-or-short.ts'
-import { CannotEdit, type Json, type Path } from '../format.ts'
+import type { Json, Path } from '../../catalogue/json-value.ts'
+import { CannotEdit } from '../format.ts'
 import { yamlFormat as yaml } from './yaml-format.ts'
 
 const RUNS = { numRuns: runs(150, 2000), seed: 20261115 }

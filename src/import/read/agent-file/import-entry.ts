@@ -1,7 +1,7 @@
 import { formsOf } from '../../../agents/catalogue/agent-references.ts'
 import type { Agent } from '../../../agents/catalogue/catalogue.schema.ts'
 import type { Definition } from '../../../agents/catalogue/definition.ts'
-import { isMap, type JsonMap, valueAt } from '../../../agents/formats/json-value.ts'
+import { isMap, type JsonMap, valueAt } from '../../../agents/catalogue/json-value.ts'
 import type { Entry, FileState } from '../../../agents/read/read-entries.ts'
 import { forwardedVariables } from '../../options/forwarded-variables.ts'
 import { importNotes } from '../../options/import-notes.ts'

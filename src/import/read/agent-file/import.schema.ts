@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { ProjectPath } from '../../../agents/agents.schema.ts'
+import { ProjectPath } from '../../../agents/read/agents.schema.ts'
 import { component, orNull } from '../../../kernel/wire.ts'
 import { factFields, importOptions, shownFields } from '../../options/import-fields.ts'
 

@@ -1,0 +1,122 @@
+import type { AuditEntry } from '../../kernel/facts.ts'
+import type { KeyRecord } from '../../kernel/secrets/key-record.ts'
+import type { Json, Path } from '../catalogue/json-value.ts'
+import type { Patch } from '../diff/patch.ts'
+
+/** An entry that Toolroom wrote. */
+export interface OwnedEntry {
+  /** The registered server that it was made from. */
+  readonly server_id: string | null
+  /** Of the entry as we wrote it. */
+  readonly hash: string
+  /** A disabled entry of an agent that has no switch. It is kept here instead of in the file. */
+  readonly parked: Json | null
+}
+
+/** An entry that was removed because the gateway offers its server. */
+export interface TakenEntry {
+  readonly name: string
+  /** Its scope, which may be narrower than that of the gateway entry: a project of the same file. */
+  readonly scope: string
+  /** The registered server behind it. */
+  readonly server_id: string
+  readonly path: Path
+  readonly value: Json
+  /** What we knew of it, if Toolroom wrote it. */
+  readonly owned: OwnedEntry | null
+}
+
+/** The entries that come back when the gateway entry is removed. */
+export interface TakenOver {
+  readonly entries: readonly TakenEntry[]
+  /** From the current text to the one without the take-over; null if its exact bytes are not known. */
+  readonly patch: Patch | null
+  /** `trace` and `made_file` of the file without the take-over. */
+  readonly trace: string | null
+  readonly made_file: boolean
+}
+
+/** What we remember of the entries under one key path of one file. Nothing of this is in the file itself. */
+export interface FileRecord {
+  readonly agent_type: string
+  readonly scope: string
+  readonly project_path: string | null
+  readonly path: string
+  readonly key_path: readonly string[]
+  /** What the file held before our first entry; see `formats/format.ts`. */
+  readonly trace: string | null
+  /** Toolroom created the file. It is removed again with the last of our entries. */
+  readonly made_file: boolean
+  readonly entries: Readonly<Record<string, OwnedEntry>>
+  /** The ids of the gateway keys in these entries. Missing in records of earlier versions. */
+  readonly keys?: readonly string[]
+  /** Missing in records of earlier versions. */
+  readonly taken_over?: TakenOver | null
+}
+
+/** A gateway key that is saved together with the change that writes it into a file. */
+export interface NewKey {
+  readonly record: KeyRecord
+  readonly added: AuditEntry
+  /** For a change that is not made after all. */
+  readonly removed: AuditEntry
+}
+
+export interface KeyRemoval {
+  readonly id: string
+  readonly audit: AuditEntry
+}
+
+/** What a change leads to besides the content of files. It is saved in one transaction. */
+export interface Outcome {
+  /** The id of the change. */
+  readonly id: string
+  /** Each replaces the record with the same path and key path. A record without content is deleted. */
+  readonly records: readonly FileRecord[]
+  /** A key that is gone already is no error. */
+  readonly removedKeys: readonly KeyRemoval[]
+  readonly audit: AuditEntry | null
+}
+
+/** What a change is going to do. It is saved before the first file is written, and settled after a crash. */
+export interface Intent extends Outcome {
+  readonly agent_type: string
+  readonly scope: string
+  readonly project_path: string | null
+  /** The file that the request named. */
+  readonly main: string
+  /** In the order in which they are written, with the revisions of their content; null if there is no file. */
+  readonly files: readonly {
+    readonly path: string
+    readonly root: string
+    readonly before: string | null
+    readonly after: string | null
+  }[]
+  readonly newKey: NewKey | null
+}
+
+/** What this room needs of the store. Each method is one transaction. `frees` allows it on a full disk. */
+export interface OwnershipStore {
+  all(): readonly FileRecord[]
+  /** Changes that were begun and neither committed nor cancelled. */
+  pending(): readonly Intent[]
+  /** Saves the intent and its new key, which is valid from now on. */
+  begin(intent: Intent, frees: boolean): Promise<void>
+  /** Saves the outcome and deletes the intent, if there is one. */
+  commit(outcome: Outcome, frees: boolean): Promise<void>
+  /** Deletes the intent and its new key. */
+  cancel(intent: Intent): Promise<void>
+  /** Frees the space that is reserved for changes that free space. */
+  makeRoom(): void
+}
+
+export function recordOf(
+  store: Pick<OwnershipStore, 'all'>,
+  path: string,
+  keyPath: readonly string[],
+): FileRecord | undefined {
+  return store.all().find((record) => record.path === path && isSamePath(record.key_path, keyPath))
+}
+
+const isSamePath = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((name, index) => name === b[index])

@@ -1,0 +1,130 @@
+import { type FSWatcher, watch } from 'node:fs'
+import type { FactBus } from '../../kernel/facts.ts'
+import { readConfig } from '../files/config-file.ts'
+import { type ConfigTarget, fileOf } from '../files/config-target.ts'
+import { nearestFolder } from '../files/file-safety.ts'
+import type { Content } from '../formats/config-text.ts'
+import { driftOf, type KnownFile } from './agent-view.ts'
+import { readFileState } from './read-entries.ts'
+
+interface Deps {
+  readonly facts: FactBus
+  /** The files to watch now. */
+  readonly targets: () => readonly ConfigTarget[]
+  readonly recordOf: (target: ConfigTarget) => KnownFile['record']
+  /** Called with each content that is read. */
+  readonly onContent: (path: string, content: Content) => void
+  readonly onTrouble: (folder: string, error: unknown) => void
+}
+
+const DEBOUNCE_MS = 100
+const MAX_FOLDERS = 256
+
+/**
+ * Publishes a fact when another program changes an agent's file. It repairs nothing. It watches folders instead of
+ * files, because a program that replaces a file gives it a new inode. Where the folder does not exist yet, the
+ * nearest existing folder above it is watched.
+ */
+export class FileWatcher {
+  readonly #deps: Deps
+  readonly #watchers = new Map<string, FSWatcher>()
+  readonly #revisions = new Map<string, string>()
+  readonly #changedFolders = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  /** Changes are detected relative to the content at this moment. */
+  open(): void {
+    if (this.#closed) return
+    for (const target of this.#deps.targets()) this.#revisions.set(keyOf(target), this.#revisionOf(target))
+    this.#watch()
+  }
+
+  /** Records a change that Toolroom made itself, so that it is not published as another program's. */
+  expect(target: ConfigTarget): void {
+    this.#revisions.set(keyOf(target), this.#revisionOf(target))
+    this.#watch()
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    for (const watcher of this.#watchers.values()) watcher.close()
+    this.#watchers.clear()
+  }
+
+  /** Watches every folder that needs it and returns those that were not watched before. */
+  #watch(): string[] {
+    const folders = [...new Set(this.#deps.targets().map(({ place }) => nearestFolder(place.path)))]
+    for (const [folder, watcher] of this.#watchers) {
+      if (folders.includes(folder)) continue
+      watcher.close()
+      this.#watchers.delete(folder)
+    }
+    const unwatched = folders.slice(0, MAX_FOLDERS).filter((folder) => !this.#watchers.has(folder))
+    for (const folder of unwatched) this.#watchFolder(folder)
+    return unwatched
+  }
+
+  #watchFolder(folder: string): void {
+    try {
+      const watcher = watch(folder, { persistent: false }, () => this.#onChange(folder))
+      watcher.on('error', (error) => {
+        watcher.close()
+        this.#watchers.delete(folder)
+        this.#deps.onTrouble(folder, error)
+      })
+      this.#watchers.set(folder, watcher)
+    } catch (error) {
+      this.#deps.onTrouble(folder, error)
+    }
+  }
+
+  #onChange(folder: string): void {
+    if (this.#closed) return
+    this.#changedFolders.add(folder)
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#compare(), DEBOUNCE_MS).unref()
+  }
+
+  #compare(): void {
+    const folders = new Set([...this.#changedFolders, ...this.#watch()])
+    this.#changedFolders.clear()
+    for (const target of this.#deps.targets()) {
+      if (!folders.has(nearestFolder(target.place.path))) continue
+      const revision = this.#revisionOf(target)
+      const before = this.#revisions.get(keyOf(target))
+      this.#revisions.set(keyOf(target), revision)
+      if (before !== revision && before !== undefined) this.#publish(target)
+    }
+  }
+
+  #publish(target: ConfigTarget): void {
+    const { agent, place } = target
+    const drift = driftOf({ state: readFileState(target), record: this.#deps.recordOf(target) })
+    this.#deps.facts.publish('agent_changed', {
+      agent_type: agent.type,
+      scope: place.scope,
+      path: place.path,
+      by: 'other',
+      drift: drift.map(({ name, verdict }) => ({ name, verdict })),
+    })
+  }
+
+  /** Of the bytes alone. Most changes in a folder concern other files, so parsing each time would be wasted. */
+  #revisionOf(target: ConfigTarget): string {
+    try {
+      const content = readConfig(fileOf(target))
+      if (content) this.#deps.onContent(target.place.path, content)
+      return content?.revision ?? 'none'
+    } catch (error) {
+      return error instanceof Error ? error.message : 'unreadable'
+    }
+  }
+}
+
+const keyOf = ({ agent, place }: ConfigTarget): string => `${agent.type}\0${place.scope}\0${place.path}`
