@@ -28,7 +28,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
     imports: ['kernel', 'servers/shared'],
     folders: ['catalogue', 'formats', 'diff', 'files', 'read', 'edit', '.'],
   },
-  import: { imports: ['kernel', 'servers', 'agents'], folders: 'any' },
+  import: { imports: ['kernel', 'servers', 'agents'], folders: ['translate', 'read', '.'] },
   gateway: { imports: ['kernel', 'mcp/protocol', 'mcp/client', 'servers/shared'], folders: 'any' },
   observe: {
     imports: ['kernel', 'mcp/protocol', 'servers/shared'],

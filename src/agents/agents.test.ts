@@ -20,7 +20,7 @@ import { covers } from '../../test/support/covers.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { mayLink, PRIVATE_FILE } from '../../test/support/home-env.ts'
 import { openTestService, type TestService } from '../../test/support/test-service.ts'
-import type { ImportReport, Scan } from '../import/read/agent-file/import.schema.ts'
+import type { AgentImportReport as ImportReport, AgentScan as Scan } from '../import/import.schema.ts'
 import type { AgentSummary, EffectiveEntry, FileView, HistoryItem } from './read/agents.schema.ts'
 
 const CLAUDE = `{

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { ImportReport } from '../../src/import/read/agent-file/import.schema.ts'
+import type { AgentImportReport as ImportReport } from '../../src/import/import.schema.ts'
 import type { HttpServerView } from '../../src/servers/http/http-servers.schema.ts'
 import type { ServerView } from '../../src/servers/stdio/servers.schema.ts'
 import { done } from '../support/agents.ts'

@@ -1,93 +1,93 @@
+import type { Static } from 'typebox'
 import type { Agents } from '../../agents/agents.service.ts'
-import type { Definition, RegisteredServer } from '../../agents/catalogue/definition.ts'
+import type { RegisteredServer } from '../../agents/catalogue/definition.ts'
 import type { Secrets } from '../../api/secrets/secrets.service.ts'
-import { httpTarget } from '../../import/http-target.ts'
-import type { OptionDeps } from '../../import/options/apply-options.ts'
-import { createAgentImport } from '../../import/read/agent-file/import-servers.ts'
-import { createImporter } from '../../import/snippet-import.service.ts'
-import { addImported, stdioTarget } from '../../import/stdio-target.ts'
+import { PresetInput } from '../../gateway/presets/presets.schema.ts'
+import { AgentToolsInput } from '../../gateway/visibility/visibility.schema.ts'
+import { createAgentImport } from '../../import/agent-import.ts'
+import { createFileExport } from '../../import/file-export.ts'
+import { createFileImport } from '../../import/file-import.ts'
+import { ServerKinds } from '../../import/server-kinds.ts'
+import { createSnippetImport } from '../../import/snippet-import.ts'
+import type { AuditEntry } from '../../kernel/facts.ts'
+import { problemIn } from '../../kernel/validate.ts'
+import { VERSION } from '../../kernel/version.ts'
+import type { Caller } from '../../kernel/wire.ts'
 import type { HttpServers } from '../../servers/http/http-servers.service.ts'
 import type { Packages } from '../../servers/packages/packages.service.ts'
 import type { References } from '../../servers/shared/definition/references.ts'
 import type { FindProgram } from '../../servers/stdio/actions/diagnose.ts'
 import type { Servers } from '../../servers/stdio/servers.service.ts'
+import type { openGateway } from '../gateway.ts'
 
 interface Parts {
+  readonly servers: Servers
+  readonly httpServers: HttpServers
   readonly references: References
   readonly namedSecrets: Secrets
   readonly packages: Packages
-  readonly servers: Servers
-  readonly httpServers: HttpServers
+  readonly agents: Pick<Agents, 'importable' | 'usedBy'>
+  readonly registered: () => Promise<readonly RegisteredServer[]>
+  readonly gateway: Pick<Awaited<ReturnType<typeof openGateway>>, 'agentTools' | 'visibility' | 'presets'>
   readonly home: string
   readonly runtime: { readonly findProgram: FindProgram }
+  readonly audit: (entry: AuditEntry) => Promise<void>
 }
 
-/** The import of snippets, and what it has in common with the import of agents' files. */
-export function openImporting(parts: Parts) {
-  const { references, namedSecrets, packages, servers, httpServers, home, runtime } = parts
-  const options: OptionDeps = {
-    isOwnSetting: (name) => references.isOwnSetting(name),
-    namedSecrets,
-    install: (spec, by) => packages.installForServer(spec, by),
-  }
-  const targets = { stdio: stdioTarget(servers, references), http: httpTarget(httpServers, references) }
-  return {
-    options,
-    targets,
-    importer: createImporter({ ...options, ...targets, home, findProgram: runtime.findProgram }),
-  }
-}
-type Importing = ReturnType<typeof openImporting>
-
-interface AgentImportParts {
-  readonly agents: Agents
-  readonly home: string
-  readonly registered: () => Promise<readonly RegisteredServer[]>
-  readonly servers: Pick<Servers, 'add' | 'stop'>
-  readonly httpServers: Pick<HttpServers, 'add'>
-  readonly importing: Importing
-}
-
-/** The import of agents' files. */
-export function openAgentImport({
-  agents,
-  home,
-  registered,
-  servers,
-  httpServers,
-  importing,
-}: AgentImportParts) {
-  const { targets, options } = importing
-  return createAgentImport({
-    files: agents.importable,
+/** The imports of snippets, of agents' files and of exported files, and the export. */
+export function openImports(parts: Parts) {
+  const { references, namedSecrets, packages, agents, registered, gateway, home, runtime, audit } = parts
+  const kinds = new ServerKinds(parts)
+  const common = {
+    kinds,
     home,
-    registered,
-    register: (name, definition, options, by) =>
-      definition.type === 'stdio'
-        ? addImported(servers, { ...definition, name, args: [...definition.args] }, options, by)
-        : httpServers.add({ name, ...remote(definition), enabled: options.enabled }, by),
-    redefine: (id, definition, by) =>
-      definition.type === 'stdio'
-        ? targets.stdio.change(id, localDefinition(definition), by)
-        : targets.http.change(id, { type: 'http', ...remote(definition) }, by),
-    problemOf: (name, definition) =>
-      definition.type === 'stdio'
-        ? targets.stdio.problem(name, localDefinition(definition))
-        : targets.http.problem(name, { type: 'http', ...remote(definition) }),
-    ...options,
-  })
+    isOwnSetting: (name: string) => references.isOwnSetting(name),
+    namedSecrets,
+    install: (spec: string, by: Caller) => packages.installForServer(spec, by),
+  }
+  return {
+    snippets: createSnippetImport({ ...common, findProgram: runtime.findProgram }),
+    agents: createAgentImport({ ...common, files: agents.importable, registered }),
+    exportFile: createFileExport({
+      kinds,
+      namedSecrets,
+      presets: () =>
+        gateway.presets.list().map(({ name, servers, tools }) => ({ name, choice: { servers, tools } })),
+      agents: (ids) => {
+        const links = new Map<string, string[]>()
+        for (const id of ids)
+          for (const type of agents.usedBy(id)) links.set(type, [...(links.get(type) ?? []), id])
+        const chosen = gateway.agentTools.all()
+        return [...new Set([...chosen.keys(), ...links.keys()])].sort().map((agent_type) => {
+          const tools = chosen.get(agent_type)
+          return {
+            agent_type,
+            linked_servers: links.get(agent_type) ?? [],
+            tools: tools ? { ...tools } : null,
+          }
+        })
+      },
+      audit,
+      version: VERSION,
+      now: Date.now,
+    }),
+    importFile: createFileImport({
+      kinds,
+      namedSecrets,
+      agents: {
+        problem: (tools) => problemIn(AgentToolsInput, tools),
+        current: (agentType) => gateway.agentTools.of(agentType),
+        change: (agentType, tools, by) =>
+          gateway.visibility.change(agentType, tools as Static<typeof AgentToolsInput>, by),
+      },
+      presets: {
+        problem: (choice) => problemIn(PresetInput, choice),
+        current: (wanted) => {
+          const preset = gateway.presets.list().find(({ name }) => name === wanted)
+          return preset && { servers: preset.servers, tools: preset.tools }
+        },
+        change: (name, choice, by) => gateway.presets.put(name, choice as Static<typeof PresetInput>, by),
+      },
+    }),
+  }
 }
-
-const localDefinition = ({ type, command, args, env, cwd }: Extract<Definition, { type: 'stdio' }>) => ({
-  type,
-  command,
-  args: [...args],
-  env: { ...env },
-  ...(cwd !== null && { cwd }),
-})
-
-const remote = ({ type, url, headers }: Exclude<Definition, { type: 'stdio' }>) => ({
-  url,
-  headers: { ...headers },
-  transport: type === 'sse' ? ('sse' as const) : ('auto' as const),
-})

@@ -11,7 +11,7 @@ import { pinRoutes } from '../../gateway/pins/pins.routes.ts'
 import type { Pins } from '../../gateway/pins/pins.ts'
 import { presetRoutes } from '../../gateway/presets/presets.routes.ts'
 import { visibilityRoutes } from '../../gateway/visibility/visibility.routes.ts'
-import { agentImportRoutes, snippetImportRoutes } from '../../import/import.routes.ts'
+import { agentImportRoutes, exportFileRoutes, snippetImportRoutes } from '../../import/import.routes.ts'
 import type { Config } from '../../kernel/config/config.ts'
 import type { RunningSettings } from '../../kernel/config/running-settings.ts'
 import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
@@ -66,9 +66,8 @@ import type { openReferences } from '../references.ts'
 import type { Runtime } from '../runtime.ts'
 import type { ServiceOptions } from '../service-options.ts'
 import { openAgents, registeredServers } from './agents.ts'
-import { openAgentImport, openImporting } from './importing.ts'
+import { openImports } from './importing.ts'
 import { openSelf } from './self.ts'
-import { openTransfer } from './transfer.ts'
 
 type Opened<Open extends (...args: never[]) => unknown> = Awaited<ReturnType<Open>>
 
@@ -116,8 +115,6 @@ export async function openRest(parts: Parts) {
   const { upstreams, servers, httpServers, gateway, calls } = parts
   const { auth_token_header_name: headerName, protect_reads: protectReads } = config
   const isOwner = hasToken(accessToken, headerName)
-  const importing = openImporting({ ...parts, home: config.platform.home })
-  const home = config.platform.home
   const registered = () => registeredServers(servers, httpServers, parts.programOf)
   const agents = openAgents({
     ...parts,
@@ -130,7 +127,7 @@ export async function openRest(parts: Parts) {
     address: () => front.address(parts.host),
     mainFile: options.mainFile,
   })
-  const agentImport = openAgentImport({ agents, home, registered, servers, httpServers, importing })
+  const imports = openImports({ ...parts, agents, registered, home: config.platform.home })
   const logs = createLogs({
     store: logging.store,
     flush: (patienceMs) => logging.pipeline.flush(patienceMs),
@@ -170,7 +167,7 @@ export async function openRest(parts: Parts) {
     routes: [
       healthRoutes(parts.health, (headers) => !protectReads || isOwner(headers)),
       serverRoutes(servers, isOwner, elicitations),
-      snippetImportRoutes(importing.importer),
+      snippetImportRoutes(imports.snippets),
       httpServerRoutes(httpServers, isOwner, elicitations),
       oauthRoutes({ logins: parts.logins, find: httpServers.get }),
       elicitationRoutes(elicitations),
@@ -182,11 +179,11 @@ export async function openRest(parts: Parts) {
       noticeRoutes(parts.notices, isOwner),
       eventRoutes(parts.events),
       redactRoutes(parts.secrets),
-      openTransfer({ ...parts, agents }),
+      exportFileRoutes(imports.exportFile, imports.importFile),
       liveRoutes(),
       metricsRoutes(parts.metrics),
       agentRoutes(agents, isOwner),
-      agentImportRoutes(agentImport),
+      agentImportRoutes(imports.agents),
       editRoutes(agents),
       packageRoutes(parts.packages, isOwner),
       isolationRoutes(isolation),

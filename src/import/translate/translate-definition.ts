@@ -6,9 +6,31 @@ import {
   referencesIn,
 } from '../../servers/shared/definition/definition-texts.ts'
 import { shellScripts } from '../../servers/shared/definition/shell-script.ts'
-import { type Source, type Translated, translateText } from './translate.ts'
+import type { ServerInput } from '../../servers/stdio/servers.schema.ts'
+import { containerNotes } from './container-run.ts'
+import { type Source, type Translated, translateText } from './translate-text.ts'
 
-export interface TranslatedDefinition<T> {
+/** A server as the API accepts it. */
+export type Definition = StdioDefinition | HttpDefinition
+
+export interface StdioDefinition extends Pick<ServerInput, 'isolation' | 'isolation_options'> {
+  readonly type: 'stdio'
+  readonly command: string
+  readonly args: string[]
+  readonly env: Record<string, string>
+  readonly cwd?: string
+  /** An installed package, of which the command is a program. */
+  readonly package?: string
+}
+
+export interface HttpDefinition {
+  readonly type: 'http'
+  readonly url: string
+  readonly transport: 'auto' | 'streamable_http' | 'sse'
+  readonly headers: Record<string, string>
+}
+
+interface TranslatedDefinition<T> {
   readonly definition: T
   /** For the user. Never contain a value. */
   readonly notes: readonly string[]
@@ -77,10 +99,16 @@ const adviceFor = (token: string): string =>
     ? 'which depends on an open folder; write the path instead'
     : 'which is kept as text'
 
+/** What the user has to know before an imported definition works. */
+export const importNotes = (definition: Carrier): string[] => [
+  ...referenceNotes(definition),
+  ...containerNotes(definition),
+]
+
 const MAX_NOTES = 20
 
 /** What the references of an imported definition need. */
-export function referenceNotes(definition: Carrier): string[] {
+function referenceNotes(definition: Carrier): string[] {
   const notes = referencesIn(definition).map(({ label, reference }) => {
     const { kind, name, fallback } = reference
     const to = `${label} refers to ${writeReference({ kind, name, fallback: null })}`

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { houseWithRegistry } from '../../../test/support/packages.ts'
 import { toolPackage } from '../../../test/support/registry/registry.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
-import type { ImportReport } from '../../import/snippet-import.schema.ts'
+import type { SnippetReport as ImportReport } from '../../import/import.schema.ts'
 
 async function importing(service: TestService, payload: object): Promise<ImportReport> {
   const reply = await service.inject({

@@ -1,27 +1,7 @@
 import { maskArgs } from '../../../kernel/secrets/secrets.ts'
 import { fitName, meaningfulPart, nameOfPackage, nameOfPath } from '../../../servers/shared/server-name.ts'
-import type { ServerInput } from '../../../servers/stdio/servers.schema.ts'
+import type { Definition } from '../../translate/translate-definition.ts'
 import { shown } from './snippet-error.ts'
-
-/** A server as the API accepts it. */
-export type Definition = StdioDefinition | HttpDefinition
-
-export interface StdioDefinition extends Pick<ServerInput, 'isolation' | 'isolation_options'> {
-  readonly type: 'stdio'
-  readonly command: string
-  readonly args: string[]
-  readonly env: Record<string, string>
-  readonly cwd?: string
-  /** An installed package, of which the command is a program. */
-  readonly package?: string
-}
-
-export interface HttpDefinition {
-  readonly type: 'http'
-  readonly url: string
-  readonly transport: 'auto' | 'streamable_http' | 'sse'
-  readonly headers: Record<string, string>
-}
 
 /** Without user info and white space. The API checks it again. */
 export const HTTP_URL = /^https?:\/\/[^/?#@\s]+(?:[/?#]\S*)?$/

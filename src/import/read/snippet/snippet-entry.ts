@@ -1,14 +1,8 @@
-import { forwardedVariables } from '../../options/forwarded-variables.ts'
-import {
-  type Definition,
-  HTTP_URL,
-  type HttpDefinition,
-  notesAbout,
-  type StdioDefinition,
-} from './snippet-definition.ts'
+import { withForwarded } from '../../translate/forwarded-variables.ts'
+import type { Definition, HttpDefinition, StdioDefinition } from '../../translate/translate-definition.ts'
+import { HTTP_URL, notesAbout } from './snippet-definition.ts'
 import { listed, refusal, shown } from './snippet-error.ts'
 import { type Fields, field, isFields, urlIn } from './snippet-find.ts'
-
 import { argumentWords, commandWords } from './snippet-shell.ts'
 
 /** Values of `type` and `transport`, in lower case without hyphens and underscores. */
@@ -55,7 +49,8 @@ export function readEntry(value: unknown): ReadEntry {
   const notes: string[] = []
   const used = new Set<string>(SILENT)
   const written = isHttp(fields, notes) ? readHttp(fields, used, notes) : readStdio(fields, used, notes)
-  const definition = withForwarded(written, fields, used)
+  const { definition, fields: forwarded } = withForwarded(written, fields)
+  for (const name of forwarded) used.add(name)
   const isOff = field(fields, 'disabled') === true || field(fields, 'enabled') === false
   if (isOff) notes.push('It is disabled in the snippet, and stays off')
   const unused = Object.keys(fields).filter((key) => !used.has(key))
@@ -66,17 +61,6 @@ export function readEntry(value: unknown): ReadEntry {
   notes.push(...notesAbout(definition))
   return { definition, enabled: !isOff, notes }
 }
-
-/** With the variables that the entry only names. What it writes itself takes precedence. */
-function withForwarded(definition: Definition, fields: Fields, used: Set<string>): Definition {
-  const forwarded = forwardedVariables(fields)
-  const { type } = definition
-  const fitting = forwarded.fields.filter((name) => (type === 'stdio') === STDIO_ONLY.includes(name))
-  for (const name of fitting) used.add(name)
-  if (type === 'stdio') return { ...definition, env: { ...forwarded.env, ...definition.env } }
-  return { ...definition, headers: { ...forwarded.headers, ...definition.headers } }
-}
-const STDIO_ONLY: readonly string[] = ['env_vars', 'env_keys']
 
 /** Cline nests all fields in `transport`, older Zed nests them in `command`, and an entry may be only a URL. */
 function flat(value: unknown): Fields {

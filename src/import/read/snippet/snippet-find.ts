@@ -1,5 +1,5 @@
 import { isObject } from '../../../kernel/is-object.ts'
-import { inputDefaults } from '../../options/input-defaults.ts'
+import { inputDefaults } from '../../translate/forwarded-variables.ts'
 import { Fault } from './snippet-error.ts'
 import { readJson } from './snippet-json-toml.ts'
 

@@ -6,12 +6,12 @@ import type { Isolation } from '../../kernel/server-state.ts'
 import { orNull } from '../../kernel/wire.ts'
 
 /** A `docker run` that Toolroom runs itself: the fields of its server. */
-export interface ContainerRun {
+interface ContainerRun {
   readonly isolation: 'container'
   readonly isolation_options: Partial<Pick<Isolation['isolation_options'], 'network' | 'memory_mb' | 'pids'>>
 }
 
-export type ContainerImport =
+type ContainerImport =
   | { readonly ok: true; readonly fields: ContainerRun; readonly container: ContainerCommand }
   /** It stays a command, and why. */
   | { readonly ok: false; readonly why: string }
@@ -77,4 +77,38 @@ export function shownContainer(definition: Carrier): Static<typeof containerFiel
     memory_mb,
     pids,
   }
+}
+
+/** What the user has to know before a definition that runs a container works. */
+export const containerNotes = (definition: Carrier): string[] => [
+  ...passedVariables(definition),
+  ...runNotes(definition),
+]
+
+const DOCKER = /(?:^|[\\/])(?:docker|podman)(?:\.exe)?$/
+const VARIABLE = /^[A-Za-z_]\w*$/
+
+/** `docker run -e NAME` takes the value from its own environment, which is the server's env here. */
+function passedVariables({ command = '', args = [], env = {} }: Carrier): string[] {
+  if (!DOCKER.test(command) || !args.includes('run')) return []
+  const passed = args.flatMap((arg, index) => {
+    const inline = /^(?:-e|--env)=(.*)$/s.exec(arg)?.[1]
+    const value = arg === '-e' || arg === '--env' ? args[index + 1] : inline
+    return value !== undefined && VARIABLE.test(value) && !Object.hasOwn(env, value) ? [value] : []
+  })
+  return passed.map(
+    (name) => `docker passes ${name} from its own environment to the container; add ${name} to env`,
+  )
+}
+
+/** A killed `docker run` leaves its container behind, so Toolroom runs it itself where it can. */
+function runNotes(definition: Carrier): string[] {
+  const found = containerImport(definition)
+  if (!found) return []
+  if (!found.ok)
+    return [`It stays a command that runs a container, which Toolroom cannot run itself: ${found.why}`]
+  const { image } = found.container
+  return [
+    `Toolroom runs this container itself, with a read-only root and limits, and ends it with the server. Before the first start, run toolroom images pull ${image}. Set isolation to none to run the command instead`,
+  ]
 }

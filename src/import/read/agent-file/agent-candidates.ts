@@ -6,9 +6,23 @@ import { differences, identityOf } from '../../../agents/read/server-identity.ts
 import { slugOf } from '../../../kernel/wire.ts'
 import { npxPackage } from '../../../servers/shared/definition/npx-package.ts'
 import { fitName, nameOfPackage } from '../../../servers/shared/server-name.ts'
-import { shownDefinition } from '../../options/import-fields.ts'
-import type { Source, Variant } from './import.schema.ts'
-import { type EntryPlace, type ImportedEntry, importEntry } from './import-entry.ts'
+import { type EntryPlace, type ImportedEntry, importEntry } from './agent-entry.ts'
+
+/** An entry of an agent's file. */
+export interface Source {
+  readonly agent_type: string
+  readonly scope: string
+  /** The folder of the project that it belongs to. */
+  readonly project: string | null
+  readonly name: string
+}
+
+/** Another definition of the same name or the same server. */
+export interface Variant {
+  readonly source: Source
+  readonly definition: Definition
+  readonly differs: readonly string[]
+}
 
 /** One server, with all entries that define it. */
 export interface Candidate {
@@ -82,18 +96,11 @@ function merge(
   known.enabled ||= enabled
   const differs = differences(known.definition, definition)
   if (differs.length === 0) return
-  known.variants.push(variantOf(source, definition, differs))
+  known.variants.push({ source, definition, differs })
   known.notes.add(
     `The settings in ${agent.name} differ from those in ${known.agent}, which are used: ${differs.join(', ')}`,
   )
 }
-
-const variantOf = (source: Source, definition: Definition, differs: readonly string[]): Variant => ({
-  ...source,
-  type: definition.type,
-  ...shownDefinition(definition),
-  differs: [...differs],
-})
 
 /** Different servers with the same name list each other. */
 function listNamesakes(candidates: readonly Candidate[]): void {
@@ -107,9 +114,11 @@ function listNamesakes(candidates: readonly Candidate[]): void {
       for (const other of namesakes) {
         const [source] = other.found_in
         if (one !== other && source)
-          one.variants.push(
-            variantOf(source, other.definition, differences(one.definition, other.definition)),
-          )
+          one.variants.push({
+            source,
+            definition: other.definition,
+            differs: differences(one.definition, other.definition),
+          })
       }
 }
 

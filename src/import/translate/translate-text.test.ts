@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Form, resolveReferences } from '../../kernel/secrets/references.ts'
-import { README_FORMS, type Source, translateText } from './translate.ts'
+import { README_FORMS, type Source, translateText } from './translate-text.ts'
 
 const source = (forms: ReadonlySet<Form>, more: Partial<Source> = {}): Source => ({
   forms,

@@ -3,10 +3,8 @@ import type { Agent } from '../../../agents/catalogue/catalogue.schema.ts'
 import type { Definition } from '../../../agents/catalogue/definition.ts'
 import { isMap, type JsonMap, valueAt } from '../../../agents/catalogue/json-value.ts'
 import type { Entry, FileState } from '../../../agents/read/read-entries.ts'
-import { forwardedVariables } from '../../options/forwarded-variables.ts'
-import { importNotes } from '../../options/import-notes.ts'
-import { inputDefaults } from '../../options/input-defaults.ts'
-import { translateDefinition } from '../../translate/translate-definition.ts'
+import { inputDefaults, withForwarded } from '../../translate/forwarded-variables.ts'
+import { importNotes, translateDefinition } from '../../translate/translate-definition.ts'
 
 /** Where an entry was found. */
 export interface EntryPlace {
@@ -78,23 +76,6 @@ function inProject(definition: Definition, project: string | null): Definition {
     (CONTAINER.test(command) && !isDotted) ||
     (PACKAGE_RUNNER.test(command) && !isDotted && !texts.some((text) => RELATIVE.test(text)))
   return isFree ? definition : { ...definition, cwd: project }
-}
-
-/** With the variables that the entry only names. What it writes itself takes precedence. */
-function withForwarded(
-  definition: Definition,
-  value: JsonMap,
-): { readonly definition: Definition; readonly fields: readonly string[] } {
-  const { env, headers, fields } = forwardedVariables(value)
-  return definition.type === 'stdio'
-    ? {
-        definition: { ...definition, env: { ...env, ...definition.env } },
-        fields: fields.filter((field) => field === 'env_vars' || field === 'env_keys'),
-      }
-    : {
-        definition: { ...definition, headers: { ...headers, ...definition.headers } },
-        fields: fields.filter((field) => field !== 'env_vars' && field !== 'env_keys'),
-      }
 }
 
 /** Fields that say what the definition says anyway. */

@@ -118,7 +118,7 @@ const EXAMPLE: ExportFile = {
   secrets: null,
 }
 
-export const ImportInput = Type.Object(
+export const FileImportInput = Type.Object(
   {
     file: ExportFile,
     passphrase: Type.Optional(Passphrase),
@@ -131,8 +131,8 @@ export const ImportInput = Type.Object(
   },
   { additionalProperties: false, examples: [{ file: EXAMPLE, dry_run: true }] },
 )
-export type ImportInput = Static<typeof ImportInput>
-component({ FileImportInput: ImportInput }, 'An exported file, and how to import it')
+export type FileImportInput = Static<typeof FileImportInput>
+component({ FileImportInput }, 'An exported file, and how to import it')
 
 const OUTCOMES = ['created', 'updated', 'unchanged', 'exists', 'refused'] as const
 
@@ -147,9 +147,8 @@ const imported = {
 const Imported = Type.Object(imported)
 export type Imported = Static<typeof Imported>
 const ImportedServer = Type.Object({ ...imported, type: Type.Enum(['stdio', 'http']) })
-export type ImportedServer = Static<typeof ImportedServer>
 
-export const ImportReport = Type.Object({
+export const FileImportReport = Type.Object({
   dry_run: Type.Boolean(),
   items: Type.Array(ImportedServer),
   secrets: Type.Array(Imported),
@@ -157,5 +156,5 @@ export const ImportReport = Type.Object({
   presets: Type.Array(Imported),
   total: Type.Integer({ minimum: 0, description: 'The number of servers in the file' }),
 })
-export type ImportReport = Static<typeof ImportReport>
-component({ FileImportReport: ImportReport }, 'What became of each entry of the file')
+export type FileImportReport = Static<typeof FileImportReport>
+component({ FileImportReport }, 'What became of each entry of the file')

@@ -1,8 +1,30 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { maskCommand } from '../../kernel/secrets/secrets.ts'
 
+type Definition =
+  | { readonly type: 'stdio'; readonly env: Readonly<Record<string, string>> }
+  | { readonly type: 'http' | 'sse'; readonly headers: Readonly<Record<string, string>> }
+
+/**
+ * A definition with the variables that its entry only names, and the fields that name them. What the entry writes itself
+ * takes precedence.
+ */
+export function withForwarded<D extends Definition>(
+  definition: D,
+  entry: Readonly<Record<string, unknown>>,
+): { readonly definition: D; readonly fields: readonly string[] } {
+  const { env, headers, fields } = forwardedVariables(entry)
+  const isForEnv = (field: string) => field === 'env_vars' || field === 'env_keys'
+  return definition.type === 'stdio'
+    ? { definition: { ...definition, env: { ...env, ...definition.env } }, fields: fields.filter(isForEnv) }
+    : {
+        definition: { ...definition, headers: { ...headers, ...definition.headers } },
+        fields: fields.filter((field) => !isForEnv(field)),
+      }
+}
+
 /** What an entry takes from variables that it only names, as references. */
-export interface Forwarded {
+interface Forwarded {
   readonly env: Readonly<Record<string, string>>
   readonly headers: Readonly<Record<string, string>>
   /** The fields that were read. */
@@ -13,7 +35,7 @@ export interface Forwarded {
  * Reads the fields of Codex (`bearer_token_env_var`, `env_http_headers`, `env_vars`) and of Goose (`env_keys`, names of
  * its own secrets). A field of another shape is not read.
  */
-export function forwardedVariables(entry: Readonly<Record<string, unknown>>): Forwarded {
+function forwardedVariables(entry: Readonly<Record<string, unknown>>): Forwarded {
   const env: Record<string, string> = {}
   const headers: Record<string, string> = {}
   const fields: string[] = []
@@ -45,3 +67,14 @@ const isName = (value: unknown): value is string =>
   typeof value === 'string' && /^[A-Z_][A-Z0-9_]{0,127}$/.test(value) && maskCommand(value) === value
 
 const reference = (kind: 'env' | 'secret', name: string): string => `\${${kind}:${name}}`
+
+/** The defaults of the inputs that VS Code asks for, by id. Others have none. */
+export function inputDefaults(inputs: unknown): ReadonlyMap<string, string> {
+  const defaults = new Map<string, string>()
+  for (const input of Array.isArray(inputs) ? inputs : []) {
+    if (!isObject(input)) continue
+    const { id, default: value } = input
+    if (typeof id === 'string' && typeof value === 'string') defaults.set(id, value)
+  }
+  return defaults
+}

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { post, register } from '../../../../test/support/running-servers.ts'
-import { AUTHORISED, openTestService, type TestService } from '../../../../test/support/test-service.ts'
-import { openSqlite } from '../../../store/sqlite/sqlite.ts'
-import type { ExportFile, ImportReport } from './transfer.schema.ts'
+import { post, register } from '../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../test/support/test-service.ts'
+import { openSqlite } from '../store/sqlite/sqlite.ts'
+import type { ExportFile, FileImportReport as ImportReport } from './read/export-file/export-file.schema.ts'
 
 const PASSPHRASE = 'correct horse battery staple'
 const SECRET = 'a-secret-of-this-test'

@@ -1,33 +1,27 @@
-import { invalidField } from '../../../kernel/errors.ts'
-import type { AuditEntry } from '../../../kernel/facts.ts'
-import { isoTime } from '../../../kernel/time.ts'
-import type { Caller } from '../../../kernel/wire.ts'
-import { type Definition, separateSecrets } from './definition.ts'
-import { sealSecrets } from './seal.ts'
-import { type ExportFile, FORMAT, PASSPHRASE_HEADER } from './transfer.schema.ts'
+import { invalidField } from '../kernel/errors.ts'
+import type { AuditEntry } from '../kernel/facts.ts'
+import { isoTime } from '../kernel/time.ts'
+import type { Caller } from '../kernel/wire.ts'
+import { type ExportFile, FORMAT, PASSPHRASE_HEADER } from './read/export-file/export-file.schema.ts'
+import { sealSecrets, separateSecrets } from './read/export-file/export-secrets.ts'
+import type { ServerKinds } from './server-kinds.ts'
 
-/** A registered server with all its settings, secrets included. */
-export interface ExportedServer {
-  readonly id: string
-  readonly type: 'stdio' | 'http'
-  readonly definition: Definition
-}
-
-export interface ExportDeps {
-  readonly servers: () => Promise<readonly ExportedServer[]>
-  /** The values of named secrets. */
-  readonly namedSecrets: () => Promise<Readonly<Record<string, string>>>
+interface Deps {
+  readonly kinds: Pick<ServerKinds, 'list'>
+  readonly namedSecrets: {
+    list(): Promise<readonly { readonly name: string }[]>
+    current(name: string): { readonly value: string } | undefined
+  }
   readonly presets: () => ExportFile['presets']
   /** What agents see, and which of these servers their files have. */
-  readonly agents: (servers: readonly ExportedServer[]) => ExportFile['agents']
+  readonly agents: (ids: readonly string[]) => ExportFile['agents']
   readonly audit: (entry: AuditEntry) => Promise<void>
   readonly version: string
   readonly now: () => number
 }
 
 /** Everything that a person has set up, in one file. */
-export function createExport(deps: ExportDeps) {
-  const { servers, namedSecrets, agents, presets, audit, version, now } = deps
+export function createFileExport({ kinds, namedSecrets, agents, presets, audit, version, now }: Deps) {
   return async (passphrase: string | undefined, includeSecrets: boolean, by: Caller): Promise<ExportFile> => {
     if (includeSecrets && passphrase === undefined)
       throw invalidField(
@@ -35,7 +29,9 @@ export function createExport(deps: ExportDeps) {
         'is required with include_secrets',
         `Send the passphrase in the header ${PASSPHRASE_HEADER}`,
       )
-    const [all, named] = [await servers(), await namedSecrets()]
+    const all = await kinds.list()
+    const values = (await namedSecrets.list()).map(({ name }) => [name, namedSecrets.current(name)?.value])
+    const named: Record<string, string> = Object.fromEntries(values)
     const parts = all.map(({ id, type, definition }) => ({ id, type, ...separateSecrets(definition) }))
     const file = {
       format: FORMAT,
@@ -44,7 +40,7 @@ export function createExport(deps: ExportDeps) {
       toolroom_version: version,
       servers: parts.map(({ id, type, masked }) => ({ id, type, definition: { ...masked } })),
       named_secrets: Object.keys(named).sort(),
-      agents: agents(all),
+      agents: agents(all.map(({ id }) => id)),
       presets: presets(),
     } as const
     if (!includeSecrets || passphrase === undefined) return { ...file, secrets: null }
@@ -55,4 +51,4 @@ export function createExport(deps: ExportDeps) {
     return { ...file, secrets: sealed }
   }
 }
-export type Export = ReturnType<typeof createExport>
+export type FileExport = ReturnType<typeof createFileExport>

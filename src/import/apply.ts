@@ -1,0 +1,146 @@
+import { AppError } from '../kernel/errors.ts'
+import type { Carrier } from '../kernel/secrets/secrets.ts'
+import { type Caller, slugOf } from '../kernel/wire.ts'
+import { moveSecrets } from '../servers/shared/definition/move-secrets.ts'
+import { npxPackage } from '../servers/shared/definition/npx-package.ts'
+import { secretNamesIn } from '../servers/shared/definition/references.ts'
+import type { ImportOptions } from './import.schema.ts'
+import type { Plan } from './plan.ts'
+import type { ServerKinds } from './server-kinds.ts'
+import { containerImport } from './translate/container-run.ts'
+import type { Definition, StdioDefinition } from './translate/translate-definition.ts'
+
+type Done = Partial<Pick<Plan, 'id' | 'notes'>>
+
+/** Carries out a plan. An entry that cannot be imported does not prevent the others; a failure of the store does. */
+export async function apply(plan: Plan, dryRun = false, change: () => Promise<Done>): Promise<Plan> {
+  try {
+    return await applyOrThrow(plan, dryRun, change)
+  } catch (error) {
+    if (!(error instanceof AppError) || error.status >= 500) throw error
+    return { outcome: 'refused', id: null, reason: error.message, notes: [] }
+  }
+}
+
+/** Carries out a plan. Throws an AppError if it cannot. */
+export async function applyOrThrow(plan: Plan, dryRun = false, change: () => Promise<Done>): Promise<Plan> {
+  const isChange = plan.outcome === 'created' || plan.outcome === 'updated'
+  return dryRun || !isChange ? plan : { ...plan, ...(await change()) }
+}
+
+type Undo = () => Promise<unknown>
+
+/** Undoes what was done, the last change first, if a later one fails. */
+export async function allOrNothing<T>(run: (undos: Undo[]) => Promise<T>): Promise<T> {
+  const undos: Undo[] = []
+  try {
+    return await run(undos)
+  } catch (error) {
+    for (const undo of undos.reverse()) await undo().catch(() => {}) // the first failure is reported
+    throw error
+  }
+}
+
+/** What registering a server of a snippet or an agent needs. */
+export interface RegisterDeps {
+  readonly kinds: ServerKinds
+  readonly namedSecrets: {
+    /** The suggested name, or another one if it belongs to another value. `taken` are names of the same import. */
+    nameFor(suggested: string, value: string, taken: ReadonlyMap<string, string>): string
+    set(name: string, value: string, by: Caller): Promise<unknown>
+  }
+  /** Installs a package. Throws an AppError. */
+  readonly install: (spec: string, by: Caller) => Promise<{ readonly name: string; readonly bin: string }>
+}
+
+interface Found {
+  readonly name: string
+  readonly definition: Definition
+  /** False: it stays off until a user starts or enables it. */
+  readonly enabled: boolean
+}
+
+/** Adds a server of a snippet or an agent, or gives its definition to the server with this id. Starts nothing. */
+export async function register(
+  { name, definition, enabled }: Found,
+  id: string | null,
+  options: ImportOptions,
+  deps: RegisterDeps,
+  by: Caller,
+): Promise<Done> {
+  const { definition: applied, notes } = await withOptions(slugOf(name), definition, options, deps, by)
+  const { kinds } = deps
+  if (id !== null) {
+    // A definition without a working folder removes the stored one.
+    const cwd = applied.type === 'stdio' && { cwd: null }
+    await kinds.change(applied.type, id, { ...cwd, ...applied }, by)
+    return { notes }
+  }
+  if (applied.type === 'http') {
+    const server = await kinds.add('http', { name, ...applied, enabled }, by)
+    return { id: server.id, notes }
+  }
+  const { start_mode } = options
+  const fields = { name, ...applied, ...asContainer(applied), ...(start_mode && { start_mode }) }
+  const server = await kinds.add('stdio', fields, by)
+  if (!enabled) await kinds.stop(server.id, by) // as a person would stop it
+  return { id: server.id, notes }
+}
+
+/** A `docker run` becomes a container of Toolroom: a killed command would leave its container behind. */
+function asContainer(definition: StdioDefinition) {
+  const run = containerImport(definition)
+  if (!run?.ok || definition.isolation !== undefined) return {}
+  const { isolation, isolation_options } = run.fields
+  return { isolation, isolation_options: { ...isolation_options, ...definition.isolation_options } }
+}
+
+/** A definition with `pin` and `move_secrets` applied, and what was done. */
+interface Applied {
+  readonly definition: Definition
+  readonly notes: readonly string[]
+}
+
+async function withOptions(
+  server: string,
+  definition: Definition,
+  { pin = false, move_secrets = false }: ImportOptions,
+  deps: RegisterDeps,
+  by: Caller,
+): Promise<Applied> {
+  const pinned = pin ? await withPackage(definition, deps, by) : { definition, notes: [] }
+  if (!move_secrets) return pinned
+  const moved = await withNamedSecrets(server, pinned.definition, deps, by)
+  return { definition: moved.definition, notes: [...pinned.notes, ...moved.notes] }
+}
+
+async function withPackage(definition: Definition, { install }: RegisterDeps, by: Caller): Promise<Applied> {
+  const found = npxPackage(definition as Carrier)
+  if (!found || definition.type === 'http') return { definition, notes: [] }
+  try {
+    const { name, bin } = await install(found.spec, by)
+    const notes = [`It runs the installed package ${name}, which is updated only on request`]
+    return { definition: { ...definition, package: name, command: bin, args: [...found.args] }, notes }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { definition, notes: [`${found.spec} could not be installed, so npx runs it: ${error.message}`] }
+  }
+}
+
+async function withNamedSecrets(
+  server: string,
+  definition: Definition,
+  { namedSecrets }: RegisterDeps,
+  by: Caller,
+): Promise<Applied> {
+  const values = new Map<string, string>()
+  const moved = moveSecrets(definition, server, ({ name, value }) => {
+    const chosen = namedSecrets.nameFor(name, value, values)
+    values.set(chosen, value)
+    return chosen
+  })
+  const used = secretNamesIn(moved).filter((name) => values.has(name))
+  for (const name of used) await namedSecrets.set(name, values.get(name) ?? '', by)
+  const notes = used.map((name) => `A plain secret was moved to the named secret ${name}`)
+  return { definition: moved, notes }
+}

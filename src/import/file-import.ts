@@ -1,0 +1,239 @@
+import { AppError, invalidField } from '../kernel/errors.ts'
+import { type Caller, slugOf } from '../kernel/wire.ts'
+import { hashOf } from '../servers/shared/definition/definition-hash.ts'
+import { allOrNothing, apply } from './apply.ts'
+import { type Plan, plan, type Reasons } from './plan.ts'
+import type {
+  Entry,
+  ExportFile,
+  FileImportInput,
+  FileImportReport,
+  Imported,
+} from './read/export-file/export-file.schema.ts'
+import {
+  openSecrets,
+  type Secrets,
+  separateSecrets,
+  withoutMasked,
+} from './read/export-file/export-secrets.ts'
+import { type Fields, isNamed, type KnownServer, type ServerKinds } from './server-kinds.ts'
+
+/** A choice of servers and tools: what an agent sees, or a preset. Omitted: all of them. */
+interface Choice {
+  readonly servers?: readonly string[] | null
+  /** Null: all tools of the server. */
+  readonly tools?: Readonly<Record<string, readonly string[] | null>>
+}
+
+interface Choices {
+  /** Why this is not a choice, or undefined. */
+  problem(choice: unknown): string | undefined
+  /** Undefined when nothing was chosen. */
+  current(name: string): Choice | undefined
+  /** Throws when there is no such agent, or when the name cannot be used. */
+  change(name: string, choice: Choice, by: Caller): Promise<unknown>
+}
+
+interface Deps {
+  readonly kinds: ServerKinds
+  readonly namedSecrets: {
+    current(name: string): { readonly value: string } | undefined
+    set(name: string, value: string, by: Caller): Promise<unknown>
+    remove(name: string, force: boolean, by: Caller): Promise<unknown>
+  }
+  readonly agents: Choices
+  readonly presets: Choices
+}
+
+interface Server extends Entry {
+  readonly name: string
+}
+
+/** A planned change, how it is done, and how it is undone. */
+interface Step {
+  readonly name: string
+  readonly planned: Plan
+  change(by: Caller): Promise<{ readonly id: string; readonly undo: () => Promise<unknown> }>
+}
+
+/** Imports an exported file. The whole file is checked first; nothing is started. */
+export function createFileImport({ kinds, namedSecrets, agents, presets }: Deps) {
+  function checkChoices(file: ExportFile): void {
+    for (const [index, { tools }] of file.agents.entries()) {
+      const problem = tools === null ? undefined : agents.problem(tools)
+      if (problem !== undefined) throw invalid(`Agent ${index + 1}`, `/file/agents/${index}/tools`, problem)
+    }
+    for (const [index, { choice }] of file.presets.entries()) {
+      const problem = presets.problem(choice)
+      if (problem !== undefined)
+        throw invalid(`Preset ${index + 1}`, `/file/presets/${index}/choice`, problem)
+    }
+  }
+
+  function serversIn({ servers }: ExportFile, secrets: Secrets['servers']): Server[] {
+    const names = new Set<string>()
+    return servers.map(({ id, type, definition: shown }, index) => {
+      const refuse = (problem: string) =>
+        invalid(`Server ${index + 1}`, `/file/servers/${index}/definition`, problem)
+      const definition = { ...shown, ...(Object.hasOwn(secrets, id) ? secrets[id] : {}) }
+      const problem = kinds.schemaProblem(type, withoutMasked(definition).rest)
+      if (problem !== undefined) throw refuse(problem)
+      const name = String(definition.name)
+      if (names.has(slugOf(name))) throw refuse('name is used by an earlier entry')
+      names.add(slugOf(name))
+      return { id, type, name, definition }
+    })
+  }
+
+  function serverStep(server: Server, known: readonly KnownServer[], update: boolean): Step {
+    const { type, name, definition } = server
+    const existing = known.find(isNamed(name))
+    if (existing) {
+      const isFixed = existing.type !== type
+      const before: Fields = existing.definition
+      return {
+        name,
+        planned: plan({ existing: { id: existing.id, isSame: isSame(existing, server), isFixed } }, update),
+        change: async (by) => {
+          if ((definition.package ?? null) !== (before.package ?? null))
+            throw new AppError('invalid_input', 'The package of a server cannot be changed')
+          await kinds.change(type, existing.id, definition, by)
+          return { id: existing.id, undo: () => kinds.change(type, existing.id, before, by) }
+        },
+      }
+    }
+    const { rest, missing, broken } = withoutMasked(definition)
+    const contain = broken.length === 1 ? 'contains' : 'contain'
+    const problem = `${broken.join(' and ')} ${contain} a secret that is not in the file. Export it with include_secrets`
+    const notes = missing.map(
+      (field) => `${field} is a secret that is not in the file. Set it before you start the server`,
+    )
+    return {
+      name,
+      planned: broken.length > 0 ? plan({ problem }, update) : { ...plan({}, update), notes },
+      change: async (by) => {
+        const { id } = await kinds.add(type, rest, by)
+        return { id, undo: () => kinds.remove(type, id, by) }
+      },
+    }
+  }
+
+  function secretStep(name: string, value: string | undefined, update: boolean): Step {
+    const before = namedSecrets.current(name)?.value
+    const missing =
+      value === undefined ? `Its value is not in the file. Set it with PUT /api/secrets/${name}` : undefined
+    const reasons = { same: null, other: missing ?? 'A secret with this name has another value' }
+    const existing = { id: null, isSame: before === value, isFixed: missing !== undefined }
+    return {
+      name,
+      planned: plan(before === undefined ? { problem: missing } : { existing }, update, reasons),
+      change: async (by) => {
+        await namedSecrets.set(name, value ?? '', by)
+        const undo = () =>
+          before === undefined ? namedSecrets.remove(name, true, by) : namedSecrets.set(name, before, by)
+        return { id: name, undo }
+      },
+    }
+  }
+
+  return async (input: FileImportInput, by: Caller): Promise<FileImportReport> => {
+    const { file, passphrase, on_conflict, dry_run = false } = input
+    const update = on_conflict === 'update'
+    checkChoices(file)
+    const sealed = await secretsIn(file, passphrase)
+    const servers = serversIn(file, sealed.servers)
+    const known = await kinds.list()
+    const secretSteps = file.named_secrets.map((name) => secretStep(name, sealed.named[name], update))
+    const serverSteps = servers.map((server) => ({ ...server, step: serverStep(server, known, update) }))
+
+    return allOrNothing(async (undos) => {
+      const carryOut = async ({ name, planned, change }: Step): Promise<Imported> => {
+        const done = await apply(planned, dry_run, async () => {
+          const { id, undo } = await change(by)
+          undos.push(undo)
+          return { id }
+        })
+        return itemOf(name, done)
+      }
+      const secrets: Imported[] = []
+      for (const step of secretSteps) secrets.push(await carryOut(step))
+      const items: FileImportReport['items'] = []
+      const ids = new Map<string, string | null>()
+      for (const { id, type, step } of serverSteps) {
+        const item = await carryOut(step)
+        items.push({ ...item, type })
+        ids.set(id, dry_run && item.outcome === 'created' ? slugOf(item.name) : item.id)
+      }
+      async function choose(name: string, choice: Choice, choices: Choices): Promise<Imported> {
+        const wanted = withIds(choice, (id) => ids.get(id) ?? undefined)
+        const current = choices.current(name)
+        const isSame = current !== undefined && hashOf({ ...current }) === hashOf({ ...wanted })
+        const planned = plan(current ? { existing: { id: null, isSame } } : {}, update, CHOICE)
+        const done = await apply(planned, dry_run, async () => {
+          await choices.change(name, wanted, by)
+          return {}
+        })
+        return itemOf(name, done)
+      }
+      const chosen: Imported[] = []
+      for (const { agent_type, linked_servers, tools } of file.agents) {
+        const item = tools ? await choose(agent_type, tools, agents) : itemOf(agent_type, NOTHING_CHOSEN)
+        const link = `Its files had entries for ${linked_servers.join(', ')}: add them with PUT /api/agents/${agent_type}/servers`
+        chosen.push({ ...item, notes: linked_servers.length > 0 ? [link] : [] })
+      }
+      const chosenPresets: Imported[] = []
+      for (const { name, choice } of file.presets) chosenPresets.push(await choose(name, choice, presets))
+      return { dry_run, items, secrets, agents: chosen, presets: chosenPresets, total: items.length }
+    })
+  }
+}
+export type FileImport = ReturnType<typeof createFileImport>
+
+const CHOICE: Reasons = { same: null, other: 'Another choice has been made here already' }
+const NOTHING_CHOSEN: Plan = { outcome: 'unchanged', id: null, reason: null, notes: [] }
+
+const itemOf = (name: string, { outcome, id, reason, notes }: Plan): Imported => ({
+  name,
+  outcome,
+  id,
+  reason,
+  notes: [...notes],
+})
+
+async function secretsIn(file: ExportFile, passphrase: string | undefined): Promise<Secrets> {
+  if (!file.secrets) return { servers: {}, named: {} }
+  if (passphrase === undefined)
+    throw invalidField('/passphrase', 'is required, because the file has encrypted secrets')
+  return openSecrets(file.secrets, file, passphrase)
+}
+
+/** Where the file has no secret, the stored one counts as equal. */
+function isSame(existing: KnownServer, { type, definition }: Server): boolean {
+  if (existing.type !== type) return false
+  return [existing.definition, separateSecrets(existing.definition).masked].some(
+    (known) => hashOf({ ...known }) === hashOf({ ...definition }),
+  )
+}
+
+/** Servers that were not imported are left out, so that an agent never sees more than before. */
+function withIds(
+  { servers = null, tools = {}, ...rest }: Choice,
+  idOf: (id: string) => string | undefined,
+): Choice {
+  const lists = Object.entries(tools).flatMap(([id, names]) => {
+    const here = idOf(id)
+    return here === undefined || names === null ? [] : [[here, names] as const]
+  })
+  return {
+    ...rest,
+    servers: servers === null ? null : servers.flatMap((id) => idOf(id) ?? []),
+    tools: Object.fromEntries(lists),
+  }
+}
+
+function invalid(what: string, path: string, problem: string): AppError {
+  return new AppError('invalid_input', `${what} of the file cannot be imported: ${problem}`, {
+    errors: [{ path, message: problem }],
+    hint: 'Nothing was imported',
+  })
+}
