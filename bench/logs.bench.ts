@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PageRequest, ResolvedFilter, StoredEntry } from '../src/observe/logs/log-store.ts'
-import { LogDatabase } from '../src/store/logs/database.ts'
+import { LogDatabase } from '../src/store/logs/log-database.ts'
 import { randomFrom } from '../test/support/random.ts'
 import { ingest } from './ingest.ts'
 

@@ -9,7 +9,7 @@ import { metricsRoutes } from '../src/observe/metrics/metrics.routes.ts'
 import { createMetrics, type Metrics } from '../src/observe/metrics/metrics.service.ts'
 import { type Event, Recorder } from '../src/observe/metrics/record/recorder.ts'
 import { Sketch } from '../src/observe/metrics/sketch/sketch.ts'
-import { MetricsDatabase } from '../src/store/metrics/database.ts'
+import { MetricsDatabase } from '../src/store/metrics/metrics-database.ts'
 import { randomFrom } from '../test/support/random.ts'
 
 const EVENTS = 500_000

@@ -38,7 +38,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
   store: {
     imports: ['kernel'],
     types: ['servers', 'agents', 'gateway', 'observe', 'api/secrets', 'net/oauth'],
-    folders: 'any',
+    folders: ['sqlite', 'configuration', 'calls', 'logs', 'metrics', 'thread', '.'],
   },
   cli: {
     imports: ['kernel', 'net', 'mcp/protocol', 'api/client'],

@@ -5,7 +5,7 @@ import { DEFAULTS as HTTP_DEFAULTS } from '../servers/http/http-servers.schema.t
 import { MAX_SERVERS, OFFER_DEFAULTS } from '../servers/shared/server-fields.ts'
 import { DEFAULT_SETTINGS } from '../servers/stdio/run-settings.ts'
 import { ConfigurationDatabase } from '../store/configuration/configuration.ts'
-import { openVault } from '../store/open-vault.ts'
+import { openVault } from '../store/secrets.store.ts'
 import { ServerTable } from '../store/servers.store.ts'
 import type { Closer } from './closer.ts'
 import type { Logging } from './logging.ts'

@@ -13,10 +13,9 @@ import { VERSION } from '../kernel/version.ts'
 import type { CallRecorder } from '../servers/shared/calls.ts'
 import type { Catalogues } from '../servers/shared/catalogues.ts'
 import type { Upstreams } from '../servers/shared/upstreams.ts'
-import { openAgentToolsStore } from '../store/agent-tools.store.ts'
+import { openAgentToolsStore, openPresetStore } from '../store/agent-tools.store.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { openKeyStore } from '../store/keys.store.ts'
-import { openPresetStore } from '../store/presets.store.ts'
 
 interface Deps {
   readonly database: ConfigurationDatabase

@@ -7,7 +7,7 @@ import { createLive, type Live } from '../observe/live/live.service.ts'
 import { createMetrics, type Metrics } from '../observe/metrics/metrics.service.ts'
 import { ProcessSampler } from '../observe/metrics/process-figures.ts'
 import { Recorder } from '../observe/metrics/record/recorder.ts'
-import { MetricsDatabase } from '../store/metrics/database.ts'
+import { MetricsDatabase } from '../store/metrics/metrics-database.ts'
 import type { Closer } from './closer.ts'
 
 interface Deps {

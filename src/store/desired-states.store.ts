@@ -9,12 +9,12 @@ const PAUSE_MS = 10
 
 interface DesiredChange {
   readonly id: string
-  /** Undefined: the user has none any more. */
+  /** Undefined: it is not set any more. */
   readonly state: DesiredState | undefined
   readonly audit: AuditEntry | null
 }
 
-/** The desired state of each server. Read once, then answered from memory. */
+/** The desired state of each server. Read once, then answered from memory. Its table keeps its older name, `wishes`. */
 export async function openDesiredStates(database: ConfigurationDatabase): Promise<DesiredStates> {
   const desiredStates = new Map<string, DesiredState>()
   for (const { server_id, desired_state } of await database.db.selectFrom('wishes').selectAll().execute()) {
@@ -60,7 +60,7 @@ export async function openDesiredStates(database: ConfigurationDatabase): Promis
   return {
     desired: (id) => desiredStates.get(id),
     forget: (id) => void desiredStates.delete(id),
-    /** When all servers are started at once, each would wait for the disk. So desiredStates of the same moment are one transaction. */
+    /** When all servers are started at once, each would wait for the disk. So changes of the same moment are one transaction. */
     setDesired(id, state, audit) {
       next ??= begin()
       next.batch.push({ id, state, audit })

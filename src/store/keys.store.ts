@@ -57,13 +57,6 @@ export async function openKeyStore(
           { committed: (saved) => committed(saved ? record : null, []) },
         )
         .then(() => {}),
-    remove: (id, audit) =>
-      database.change(
-        async (trx) => {
-          await deleteRow(trx, id)
-          return [undefined, audit]
-        },
-        { frees: true, committed: () => committed(null, [id]) },
-      ),
+    remove: (id, audit) => database.delete('keys', ['id', id], audit, () => committed(null, [id])),
   }
 }

@@ -44,35 +44,18 @@ export async function openLoginStore(database: ConfigurationDatabase, vault: Vau
         )
         .then(() => undefined),
     remove: (serverId, audit) =>
-      database.change<void>(
-        async (trx) => {
-          await trx.deleteFrom('logins').where('server_id', '=', serverId).execute()
-          return [undefined, audit]
-        },
-        { frees: true, committed: () => logins.delete(serverId) },
-      ),
+      database.delete('logins', ['server_id', serverId], audit, () => logins.delete(serverId)),
     forget: (serverId) => void logins.delete(serverId),
     client: (issuer, redirectUri) => clients.get(clientId(issuer, redirectUri)),
-    saveClient: (issuer, redirectUri, client) =>
-      database.change<void>(
-        async (trx) => {
-          const id = clientId(issuer, redirectUri)
-          await trx
-            .replaceInto('oauth_clients')
-            .values({ id, sealed: vault.seal(clientPlace(id), client) })
-            .execute()
-          return [undefined, null]
-        },
-        { committed: () => clients.set(clientId(issuer, redirectUri), client) },
-      ),
-    removeClient: (issuer, redirectUri) =>
-      database.change<void>(
-        async (trx) => {
-          await trx.deleteFrom('oauth_clients').where('id', '=', clientId(issuer, redirectUri)).execute()
-          return [undefined, null]
-        },
-        { frees: true, committed: () => clients.delete(clientId(issuer, redirectUri)) },
-      ),
+    saveClient: (issuer, redirectUri, client) => {
+      const id = clientId(issuer, redirectUri)
+      const row = { id, sealed: vault.seal(clientPlace(id), client) }
+      return database.put('oauth_clients', row, null, { committed: () => clients.set(id, client) })
+    },
+    removeClient: (issuer, redirectUri) => {
+      const id = clientId(issuer, redirectUri)
+      return database.delete('oauth_clients', ['id', id], null, () => clients.delete(id))
+    },
   }
 }
 

@@ -3,7 +3,7 @@ import type { Mutes, Notice } from '../observe/notices/notices.schema.ts'
 
 import type { NoticeStore } from '../observe/notices/notices.service.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
-import { digestOf } from './digest.ts'
+import { digestOf } from './configuration/tables.ts'
 
 const MUTES = 'notice_mutes'
 
@@ -36,20 +36,11 @@ export async function openNoticeStore(database: ConfigurationDatabase): Promise<
     mutes: () => mutes,
 
     setMutes: (next: Mutes, audit: AuditEntry) =>
-      database.change(
-        async (trx) => {
-          await trx
-            .replaceInto('meta')
-            .values({ key: MUTES, value: JSON.stringify(next) })
-            .execute()
-          return [undefined, audit]
+      database.put('meta', { key: MUTES, value: JSON.stringify(next) }, audit, {
+        committed: () => {
+          mutes = next
         },
-        {
-          committed: () => {
-            mutes = next
-          },
-        },
-      ),
+      }),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../kernel/facts.ts'
 import type { PackageRecord, PackageStore } from '../servers/packages/package-store.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
-import { digestOf } from './digest.ts'
+import { digestOf } from './configuration/tables.ts'
 
 /** Installed packages. Read once, then answered from memory. */
 export async function openPackageStore(database: ConfigurationDatabase): Promise<PackageStore> {
@@ -10,27 +10,16 @@ export async function openPackageStore(database: ConfigurationDatabase): Promise
     if (digestOf(body) !== digest) throw await database.refuse(`the package '${name}' cannot be read`)
     records.set(name, JSON.parse(body))
   }
-  const save = (record: PackageRecord, audit: AuditEntry | null, frees: boolean) =>
-    database.change(
-      async (trx) => {
-        const body = JSON.stringify(record)
-        const row = { name: record.name, body, digest: digestOf(body) }
-        await trx.replaceInto('packages').values(row).execute()
-        return [undefined, audit]
-      },
-      { frees, committed: () => records.set(record.name, record) },
-    )
+  const save = (record: PackageRecord, audit: AuditEntry | null, frees: boolean) => {
+    const { name } = record
+    const body = JSON.stringify(record)
+    const row = { name, body, digest: digestOf(body) }
+    return database.put('packages', row, audit, { frees, committed: () => records.set(name, record) })
+  }
   return {
     all: () => [...records.values()],
     save: (record, audit) => save(record, audit, false),
     restore: (record, audit) => save(record, audit, true),
-    remove: (name, audit) =>
-      database.change(
-        async (trx) => {
-          await trx.deleteFrom('packages').where('name', '=', name).execute()
-          return [undefined, audit]
-        },
-        { frees: true, committed: () => records.delete(name) },
-      ),
+    remove: (name, audit) => database.delete('packages', ['name', name], audit, () => records.delete(name)),
   }
 }

@@ -7,8 +7,8 @@ import { Agent, newKey } from '../../test/support/gateway.ts'
 import { post } from '../../test/support/running-servers.ts'
 import { openTestService } from '../../test/support/test-service.ts'
 import type { Tool } from '../kernel/tool-fields.ts'
+import { kyselyDialect } from './configuration/configuration.ts'
 import { MIGRATIONS } from './configuration/migrations.ts'
-import { kyselyDialect } from './sqlite/kysely.ts'
 import { openSqlite } from './sqlite/sqlite.ts'
 
 const READ = { name: 'read', description: 'Reads a file', inputSchema: { type: 'object' } }

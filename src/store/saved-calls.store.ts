@@ -15,15 +15,11 @@ export async function openSavedCalls(database: ConfigurationDatabase, vault: Vau
   return {
     all: () => [...records.values()],
     get: (id) => records.get(id),
-    put: (record, audit) =>
-      database.change(
-        async (trx) => {
-          const body = vault.seal(placeOf(record.id), record)
-          await trx.replaceInto('saved_calls').values({ id: record.id, body }).execute()
-          return [undefined, audit]
-        },
-        { committed: () => records.set(record.id, record) },
-      ),
+    put: (record, audit) => {
+      const { id } = record
+      const row = { id, body: vault.seal(placeOf(id), record) }
+      return database.put('saved_calls', row, audit, { committed: () => records.set(id, record) })
+    },
     remove: (id, audit) =>
       database.change(
         async (trx) => {

@@ -1,9 +1,9 @@
 import type { ServerKind } from '../kernel/facts.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
+import type { CatalogueStore, StoredCatalogue } from '../servers/shared/catalogues.ts'
 import type { ServerRecord, ServerStore } from '../servers/shared/server-registry.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
-import type { Tables } from './configuration/tables.ts'
-import { digestOf } from './digest.ts'
+import { digestOf, type Tables } from './configuration/tables.ts'
 
 type Row = Tables['tool_servers']
 const SEALED: readonly string[] = ['env', 'args', 'headers', 'url', 'oauth']
@@ -155,3 +155,26 @@ const WITNESS = 'row'
 const DIGESTED = ['id', 'type', 'name', 'open_fields', 'created_at', 'updated_at', 'revision'] as const
 const rowDigest = (row: Omit<Row, 'sealed_fields'>): string =>
   digestOf(JSON.stringify(DIGESTED.map((field) => row[field])))
+
+/** Cached server catalogues. A damaged row is skipped; the next start of the server writes it again. */
+export function catalogueStore(database: ConfigurationDatabase, servers: ServerTable): CatalogueStore {
+  return {
+    async all() {
+      const rows = await database.db.selectFrom('catalogues').selectAll().execute()
+      return new Map(
+        rows
+          .filter(({ body, digest }) => digestOf(body) === digest)
+          .map(({ server_id, body }): [string, StoredCatalogue] => [server_id, JSON.parse(body)]),
+      )
+    },
+    save: (catalogues) =>
+      database.change(async (trx) => {
+        const rows = [...catalogues]
+          .filter(([id]) => servers.has(id))
+          .map(([server_id, catalogue]) => ({ server_id, body: JSON.stringify(catalogue) }))
+          .map((row) => ({ ...row, digest: digestOf(row.body) }))
+        for (const row of rows) await trx.replaceInto('catalogues').values(row).execute()
+        return [undefined, null]
+      }),
+  }
+}

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import type { ResolvedFilter } from '../../src/observe/logs/log-store.ts'
-import { LogDatabase } from '../../src/store/logs/database.ts'
+import { LogDatabase } from '../../src/store/logs/log-database.ts'
 
 /** For tests. */
 export const MIB = 1024 * 1024

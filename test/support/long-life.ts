@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { markFolder } from '../../src/kernel/files/durable-file.ts'
-import { LogDatabase } from '../../src/store/logs/database.ts'
+import { LogDatabase } from '../../src/store/logs/log-database.ts'
 
 /** A data folder with a large log, as after long use. */
 export function longLife(home: string, lines: number): void {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { type Event, Recorder } from '../../src/observe/metrics/record/recorder.ts'
-import { MetricsDatabase } from '../../src/store/metrics/database.ts'
+import { MetricsDatabase } from '../../src/store/metrics/metrics-database.ts'
 import { ownFolder } from './folder.ts'
 
 interface Options {

@@ -1,6 +1,18 @@
+import { AppError } from '../../kernel/errors.ts'
 import type { CallRecord } from '../../observe/calls/call-store.ts'
-import { DETAIL_ROWS, DETAILS, FILTERS, KEYS, limitsOf, type NewBlock, STATUSES } from './block.ts'
-import { Names, sizeOf, type Views, viewsOf } from './columns.ts'
+import {
+  DETAIL_ROWS,
+  DETAILS,
+  FILTERS,
+  KEYS,
+  limitsOf,
+  Names,
+  type NewBlock,
+  STATUSES,
+  sizeOf,
+  type Views,
+  viewsOf,
+} from './block.ts'
 
 /** Bytes of a request id. Longer ones need more space. */
 const ID_BYTES = 32
@@ -9,7 +21,7 @@ const ID_BYTES = 32
  * Collects calls as a block. Nothing of a call stays on the heap: objects that wait for a flush would survive garbage
  * collections of the young generation.
  */
-export class BlockWriter {
+class BlockWriter {
   readonly #capacity: number
   readonly #filters: Views<typeof FILTERS>
   readonly #keys: Views<typeof KEYS>
@@ -153,4 +165,37 @@ function copyOf<L extends typeof FILTERS | typeof KEYS | typeof DETAILS>(
     copy.set(column.subarray(from, to))
   }
   return bytes
+}
+
+const FLUSH_ROWS = 1024
+/** Blocks that wait while another program has locked the file. */
+const MAX_WAITING = 20
+
+/** Collects calls until they are written. */
+export class BlockQueue {
+  readonly #writer = new BlockWriter(FLUSH_ROWS)
+  readonly #append: (blocks: readonly NewBlock[]) => Promise<void>
+  #waiting: NewBlock[] = []
+
+  constructor(append: (blocks: readonly NewBlock[]) => Promise<void>) {
+    this.#append = append
+  }
+
+  /** Returns false when it is full and must be written before the next call. */
+  readonly add = this.#writer.add.bind(this.#writer)
+
+  /** Passes all calls to the store. While it is locked they wait for the next time; otherwise an error loses them. */
+  async flush(): Promise<void> {
+    const block = this.#writer.take()
+    const blocks = block ? [...this.#waiting, block] : this.#waiting
+    if (blocks.length === 0) return
+    this.#waiting = []
+    try {
+      await this.#append(blocks)
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'store_busy') throw error
+      this.#waiting = [...blocks, ...this.#waiting]
+      if (this.#waiting.splice(0, this.#waiting.length - MAX_WAITING).length > 0) throw error
+    }
+  }
 }

@@ -3,14 +3,15 @@ import {
   BLOCK_ROWS,
   type Block,
   type BlockColumns,
+  DamagedBlock,
   DETAIL_ROWS,
   DetailReader,
   filtersOf,
   keysOf,
   mergeBlocks,
   type NewBlock,
+  namesOf,
 } from './block.ts'
-import { DamagedBlock, namesOf } from './columns.ts'
 
 /** A stored block without its columns. */
 export interface StoredBlock extends Omit<Block, 'names' | 'filters' | 'keys' | 'folded'> {

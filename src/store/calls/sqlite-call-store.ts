@@ -10,11 +10,11 @@ import type {
 import type { Connection } from '../sqlite/connection.ts'
 import { mayGrow } from '../sqlite/disk-space.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite.ts'
-import type { NewBlock } from './block.ts'
-import { BlockQueue } from './block-queue.ts'
-import { DamagedBlock } from './columns.ts'
-import { CallDatabase, type Limits } from './database.ts'
-import { openCallFile, replaceCallFile } from './file.ts'
+import { DamagedBlock, type NewBlock } from './block.ts'
+import { BlockQueue } from './block-writer.ts'
+
+import { CallDatabase, type Limits } from './call-database.ts'
+import { openCallFile, replaceCallFile } from './call-file.ts'
 
 export interface CallStoreOptions {
   readonly path: string

@@ -1,18 +1,16 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Kysely, sql, type Transaction } from 'kysely'
+import { type InsertObject, Kysely, SqliteDialect, sql, type Transaction } from 'kysely'
 import { AppError, diskFull } from '../../kernel/errors.ts'
 import { StartError } from '../../kernel/exit.ts'
 import type { AuditEntry, FactBus, Facts } from '../../kernel/facts.ts'
 import { setAside } from '../sqlite/data-file.ts'
-import { kyselyDialect } from '../sqlite/kysely.ts'
-import { type Sqlite, sqliteErrorKind } from '../sqlite/sqlite.ts'
+import { DiskReserve } from '../sqlite/disk-space.ts'
+import { closeSqlite, type Sqlite, sqliteErrorKind, type Value } from '../sqlite/sqlite.ts'
 import { Backups } from './backups.ts'
-import { refuseDamaged } from './damage.ts'
-import { DiskReserve } from './disk-reserve.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { type AfterDamage, openIntact } from './open-file.ts'
+import { type AfterDamage, openIntact, refuseDamaged } from './open-file.ts'
 import type { Tables } from './tables.ts'
 
 const CHECK_EVERY_MS = 60_000
@@ -107,6 +105,35 @@ export class ConfigurationDatabase {
       if (!options.frees) throw diskFull(FULL, error)
       return await this.#transact(work, options).catch((again: unknown) => Promise.reject(appErrorOf(again)))
     }
+  }
+
+  /** Writes one row in place of that with its key, if there is one. */
+  put<T extends keyof Tables>(
+    table: T,
+    row: InsertObject<Tables, T>,
+    audit: AuditEntry | null,
+    options?: ChangeOptions<void>,
+  ): Promise<void> {
+    return this.change(async (trx) => {
+      await trx.replaceInto(table).values(row).execute()
+      return [undefined, audit]
+    }, options)
+  }
+
+  /** Deletes the rows with this value. */
+  delete<T extends keyof Tables>(
+    table: T,
+    [column, value]: readonly [keyof Tables[T] & string, string],
+    audit: AuditEntry | null,
+    committed: () => unknown,
+  ): Promise<void> {
+    return this.change(
+      async (trx) => {
+        await sql`delete from ${sql.table(table)} where ${sql.ref(column)} = ${value}`.execute(trx)
+        return [undefined, audit]
+      },
+      { frees: true, committed },
+    )
   }
 
   /** Writes an audit row for a change outside of this database. */
@@ -250,3 +277,24 @@ function appErrorOf(error: unknown): unknown {
       return error
   }
 }
+
+/** Adapts our driver to the better-sqlite3 API that Kysely uses: parameters in an array, and `reader` for queries. */
+export function kyselyDialect(database: Sqlite): SqliteDialect {
+  return new SqliteDialect({
+    database: {
+      close: () => closeSqlite(database),
+      prepare(sql) {
+        const statement = database.prepare(sql)
+        const values = (parameters: readonly unknown[]) => parameters as Value[]
+        return {
+          reader: statement.columns ? statement.columns().length > 0 : RETURNS_ROWS.test(sql),
+          all: (parameters) => statement.all(...values(parameters)),
+          run: (parameters) => statement.run(...values(parameters)),
+          iterate: (parameters) => statement.iterate(...values(parameters)),
+        }
+      },
+    },
+  })
+}
+/** For early Node 22 releases, whose statements have no `columns()`. */
+const RETURNS_ROWS = /^\s*(?:select|with|pragma|explain|values)\b|\breturning\b/i

@@ -1,10 +1,10 @@
-import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { StartError } from '../../kernel/exit.ts'
 import { writeDurably } from '../../kernel/files/durable-file.ts'
 import { setAside } from '../sqlite/data-file.ts'
 import { closeSqlite, openSqlite, type Sqlite, sqliteErrorKind } from '../sqlite/sqlite.ts'
 import type { Backups } from './backups.ts'
-import { lastSetAside, refuseDamaged, refuseLost } from './damage.ts'
 
 /** The user's choice for a damaged or missing database. */
 export type AfterDamage = 'restore' | 'start_empty' | undefined
@@ -63,4 +63,34 @@ function inspect(sqlite: Sqlite, mayBeEmpty: boolean): string | Error | undefine
     const busy = sqliteErrorKind(error) === 'busy'
     return busy ? new StartError('folder_in_use', 'Another program has locked the database', error) : why
   }
+}
+
+/** The newest file that was set aside, unless a new database has replaced it. */
+function lastSetAside(path: string): string | undefined {
+  if (existsSync(path)) return undefined
+  const prefix = `${basename(path)}.damaged-`
+  const names = readdirSync(dirname(path)).filter(
+    (name) => name.startsWith(prefix) && !/-(?:wal|shm)$/.test(name),
+  )
+  const newest = names.sort().at(-1)
+  return newest === undefined ? undefined : join(dirname(path), newest)
+}
+
+/** The service does not start with an empty database instead: an empty list of servers would hide the loss. */
+export function refuseDamaged(aside: string, backup: string | undefined, why: string): StartError {
+  const happened = `The database is damaged (${why}) and was set aside as ${aside}`
+  return new StartError('store_damaged', `${happened}; ${nextStep(backup)}`)
+}
+
+function refuseLost(path: string, aside: string | undefined, backup: string | undefined): StartError {
+  const happened = aside
+    ? `The damaged database was set aside as ${aside}`
+    : `The database ${path} is missing`
+  return new StartError('store_damaged', `${happened}; ${nextStep(backup)}`)
+}
+
+function nextStep(backup: string | undefined): string {
+  return backup
+    ? `start with --restore to continue from the backup ${backup}, or with --start-empty to start without data`
+    : 'there is no backup; start with --start-empty to start without data'
 }

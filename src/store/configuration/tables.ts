@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Generated } from 'kysely'
 
 /** The tables of the configuration database. */
@@ -133,3 +134,6 @@ export interface Tables {
     detail: string
   }
 }
+
+/** Stored beside a text column, because SQLite does not detect a flipped bit in one. */
+export const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64')

@@ -12,8 +12,8 @@ import type {
   StoredEntry,
 } from '../../observe/logs/log-store.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite.ts'
-import { LogDatabase, type LogFileOptions } from './database.ts'
-import { setAsideLog } from './file.ts'
+import { LogDatabase, type LogFileOptions } from './log-database.ts'
+import { setAsideLog } from './log-file.ts'
 import { downloadChunks } from './read/download.ts'
 import type { Chunk, ChunkRequest } from './read/reading.ts'
 import { sizesFor } from './write/space.ts'

@@ -1,4 +1,6 @@
-import { statfsSync } from 'node:fs'
+import { existsSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeDurably } from '../../kernel/files/durable-file.ts'
 
 const MIB = 1024 * 1024
 
@@ -21,5 +23,49 @@ function diskBytes(folder: string): number {
     return bavail * bsize
   } catch {
     return Number.POSITIVE_INFINITY // unknown for this file system; a write fails if the disk is full
+  }
+}
+
+const RESERVE_BYTES = 4 * 1024 * 1024
+/** Free space that is needed before the reserve is created again. */
+const RECOVERED_BYTES = 2 * RESERVE_BYTES
+
+/**
+ * On a full disk even a DELETE fails, because SQLite writes before it frees. So a 4 MiB file is kept while there is
+ * space. It is deleted when the disk is full; until it can be created again, only changes that free space are allowed.
+ */
+export class DiskReserve {
+  readonly #file: string
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+    this.#file = join(folder, 'reserve')
+  }
+
+  /** Creates the reserve if it is missing. Returns false when the disk is too full, so changes must be refused. */
+  ensure(): boolean {
+    if (existsSync(this.#file) && statSync(this.#file).size === RESERVE_BYTES) return true
+    if (this.#freeBytes() < RECOVERED_BYTES) return false
+    try {
+      writeDurably(this.#file, Buffer.alloc(RESERVE_BYTES), 0o600)
+      return true
+    } catch {
+      return false // still full; the next change tries again
+    }
+  }
+
+  /** Like `ensure`, but creates nothing. */
+  hasRoom(): boolean {
+    return existsSync(this.#file) || this.#freeBytes() >= RECOVERED_BYTES
+  }
+
+  release(): void {
+    rmSync(this.#file, { force: true })
+  }
+
+  #freeBytes(): number {
+    const { bavail, bsize } = statfsSync(this.#folder)
+    return bavail * bsize
   }
 }

@@ -13,8 +13,8 @@ import { entry } from '../../../test/support/log-model.ts'
 import { stopwatch } from '../../../test/support/measuring.ts'
 import type { LogStore } from '../../observe/logs/log-store.ts'
 import { SqliteCallStore } from '../calls/sqlite-call-store.ts'
-import { LogThread } from '../logs/log-thread.ts'
 import { openSqlite } from '../sqlite/sqlite.ts'
+import { LogThread } from './log-thread.ts'
 import { StoreThread } from './store-thread.ts'
 
 /** Inside node_modules, so that the bundle finds the SQLite package, which is not bundled. */

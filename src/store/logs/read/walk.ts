@@ -1,11 +1,18 @@
 import type { Connection } from '../../sqlite/connection.ts'
 import type { IdRange } from '../index/spans.ts'
-import type { Part, TextIndex } from '../index/text-index.ts'
-import { type TextLookup, textLookup } from '../index/text-lookup.ts'
-import { choosePlan, MANY_HITS, openConditions, type Plan } from './plan.ts'
-import type { LogQuery } from './query.ts'
-import { sample } from './selectivity.ts'
-import { type Found, listSql, type Order, type Slice, type Sql, scanSql, type TextList } from './sql.ts'
+import { type Part, type TextIndex, type TextLookup, textLookup } from '../index/text-index.ts'
+
+import { choosePlan, MANY_HITS, openConditions, type Plan, sample } from './plan.ts'
+import {
+  type Found,
+  type LogQuery,
+  listSql,
+  type Order,
+  type Slice,
+  type Sql,
+  scanSql,
+  type TextList,
+} from './query.ts'
 
 /** How many ids of a list are checked in one step. The first steps are short; every step searches its place in the lists. */
 const LIST_STEP = { min: 256, first: 2048, max: 12_288 }
@@ -28,7 +35,7 @@ export class Walk {
   readonly #plans: { readonly indexed: Plan; readonly plain: Plan }
   #scanIds = SCAN_STEP.first
   #listIds = LIST_STEP.first
-  /** Of all steps with lists so far. */
+  /** How many lines all steps with lists have checked so far, and how many of them matched. */
   #checked = 0
   #found = 0
 

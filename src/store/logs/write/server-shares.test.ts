@@ -4,7 +4,7 @@ import { ownFolder } from '../../../../test/support/folder.ts'
 import { idsOf, MIB, openDatabase, randomText, settle } from '../../../../test/support/log-database.ts'
 import { entry } from '../../../../test/support/log-model.ts'
 import { Connection } from '../../sqlite/connection.ts'
-import type { LogDatabase } from '../database.ts'
+import type { LogDatabase } from '../log-database.ts'
 import { sharesOf } from './server-shares.ts'
 
 const CAP = 8 * MIB

@@ -5,8 +5,8 @@ import { ownFolder } from '../../../../test/support/folder.ts'
 import { idsOf, MIB, openDatabase, randomText, settle } from '../../../../test/support/log-database.ts'
 import { entry } from '../../../../test/support/log-model.ts'
 import type { Discarded } from '../../../observe/logs/log-store.ts'
-import { LogDatabase } from '../database.ts'
 import { TextIndex } from '../index/text-index.ts'
+import { LogDatabase } from '../log-database.ts'
 import { LineWriter } from './line-writer.ts'
 
 test('a flood of lines never makes the files larger than the cap, and the newest lines are kept', async () => {

@@ -1,8 +1,8 @@
+import type { AuditIds, Discarded } from '../../../observe/logs/log-store.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 import { mayGrow } from '../../sqlite/disk-space.ts'
-import { lowestId, runOfLines } from '../index/lines.ts'
-import { saveAuditTrimmed } from './audit-ids.ts'
-import { countDeleted } from './server-shares.ts'
+import { lowestId, runOfLines } from '../index/spans.ts'
+import { BYTES, countDeleted, DELETE_SPANS } from './server-shares.ts'
 
 const PAGE_BYTES = 4096
 const MIB = 1024 * 1024
@@ -130,3 +130,62 @@ export class LogSpace {
     this.#connection.exec(`PRAGMA max_page_count = ${Math.floor(this.#sizes.file / PAGE_BYTES)}`)
   }
 }
+
+const AUDIT_ID = "CASE WHEN json_valid(data) THEN json_extract(data, '$.audit_id') END"
+const AUDIT_LINES = "logs INDEXED BY logs_source WHERE source = 'audit' AND source <> 'server'"
+
+/** The audit rows that have a line. */
+export function readAuditIds(connection: Connection): AuditIds {
+  const sql = `SELECT ${AUDIT_ID} AS id FROM ${AUDIT_LINES}`
+  const ids = connection.rows<{ id: unknown }>(sql).map(({ id }) => id)
+  const trimmed = connection.row<{ value: number }>("SELECT value FROM meta WHERE key = 'audit_trimmed_to'")
+  return { trimmed_to: trimmed?.value ?? 0, stored: ids.filter((id) => Number.isSafeInteger(id)) as number[] }
+}
+
+/** Remembers which audit lines are deleted because of their age. Call in the transaction that deletes them. */
+function saveAuditTrimmed(connection: Connection, lastId: number): void {
+  const highest = `SELECT max(${AUDIT_ID}) AS id FROM ${AUDIT_LINES} AND id <= ?`
+  const id = connection.row<{ id: number | null }>(highest, lastId)?.id
+  if (typeof id !== 'number') return
+  const sql = `INSERT INTO meta (key, value) VALUES ('audit_trimmed_to', ?)
+    ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)`
+  connection.run(sql, id)
+}
+
+const MAX_ROWS = 1000
+
+interface Given {
+  readonly ids: readonly number[]
+  readonly lines: readonly Discarded[]
+}
+
+/**
+ * Deletes the oldest lines until about this many bytes are free, at most 1000 lines. Audit lines stay: they are few, and
+ * they record changes that no other line shows.
+ */
+export function deleteOldest(connection: Connection, bytes: number): Given {
+  const rows = connection.rows<{ id: number; bytes: number }>(
+    `SELECT id, ${BYTES} AS bytes FROM logs WHERE source <> 'audit' ORDER BY id LIMIT ${MAX_ROWS}`,
+  )
+  let freed = 0
+  const enough = rows.findIndex((row) => {
+    freed += row.bytes
+    return freed >= bytes
+  })
+  const ids = rows.slice(0, enough === -1 ? rows.length : enough + 1).map(({ id }) => id)
+  const [first, last] = [ids.at(0), ids.at(-1)]
+  if (first === undefined || last === undefined) return { ids, lines: [] }
+  const lines = connection.transaction(() => {
+    const found = connection.rows<{ server_id: string | null; lines: number }>(COUNT, last)
+    countDeleted(connection, 'id <= ?', last)
+    connection.run("DELETE FROM logs WHERE id <= ? AND source <> 'audit'", last)
+    connection.run(DELETE_SPANS, first, last)
+    return found
+  })
+  return { ids, lines }
+}
+
+/** Lines by the server that wrote them; null for all others, including notes about a server. */
+const COUNT = `
+  SELECT iif(source = 'server' AND stream IS NOT NULL, server_id, NULL) AS server_id, sum(repeat) AS lines
+  FROM logs NOT INDEXED WHERE id <= ? AND source <> 'audit' GROUP BY 1`

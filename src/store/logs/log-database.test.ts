@@ -9,8 +9,8 @@ import type { ResolvedFilter, StoredEntry } from '../../observe/logs/log-store.t
 import { Connection } from '../sqlite/connection.ts'
 import { migrate } from '../sqlite/data-file.ts'
 import { TextIndex } from './index/text-index.ts'
+import { LOG_SCHEMA } from './log-file.ts'
 import { readHistogram } from './read/histogram.ts'
-import { LOG_SCHEMA } from './schema.ts'
 import { LineWriter } from './write/line-writer.ts'
 
 const openHere = () => openDatabase(join(ownFolder(), 'logs.db'))

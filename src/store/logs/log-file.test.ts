@@ -15,7 +15,7 @@ import { entry } from '../../../test/support/log-model.ts'
 import type { StoredEntry } from '../../observe/logs/log-store.ts'
 import { Connection } from '../sqlite/connection.ts'
 import { openSqlite, type Sqlite } from '../sqlite/sqlite.ts'
-import { LogDatabase } from './database.ts'
+import { LogDatabase } from './log-database.ts'
 import { SqliteLogStore } from './sqlite-log-store.ts'
 
 const MAX_BYTES = 64 * 1024 * 1024

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { auditSentence } from './audit-sentences.ts'
+import { auditSentence } from './audit-rows.ts'
 
 /** The actions that the source writes to the audit trail: as a literal, or from the parts of a name. */
 function writtenActions(): string[] {

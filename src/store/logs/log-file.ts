@@ -1,6 +1,27 @@
 import type { LogLine } from '../../observe/logs/logs.schema.ts'
-import type { Schema } from '../sqlite/data-file.ts'
+import type { Connection } from '../sqlite/connection.ts'
+import { isUnusable, openDataFile, type Schema, setAside } from '../sqlite/data-file.ts'
 import { sharesOf } from './write/server-shares.ts'
+
+/** Opens `logs.db`, or creates it. An unusable file is renamed and reported, and the log continues in an empty file. */
+export function openLogFile(path: string, onDamaged: (message: string) => void): Connection {
+  try {
+    return openDataFile(path, LOG_SCHEMA)
+  } catch (error) {
+    if (!isUnusable(error)) throw error
+    setAsideLog(path, error, onDamaged)
+    return openDataFile(path, LOG_SCHEMA)
+  }
+}
+
+/** The caller has closed every connection to the file. */
+export function setAsideLog(path: string, reason: unknown, onDamaged: (message: string) => void): void {
+  const aside = setAside(path)
+  const why = reason instanceof Error ? reason.message : String(reason)
+  onDamaged(
+    `The log could not be read (${why}) and was replaced by an empty one; the old file is now ${aside}`,
+  )
+}
 
 /**
  * The tables of `logs.db`.

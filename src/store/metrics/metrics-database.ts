@@ -12,7 +12,7 @@ import type {
 import type { SeriesRow } from '../../observe/metrics/record/series.ts'
 import type { Connection } from '../sqlite/connection.ts'
 import { sqliteErrorKind, type Value } from '../sqlite/sqlite.ts'
-import { openMetricsFile, replaceMetricsFile } from './file.ts'
+import { openMetricsFile, replaceMetricsFile } from './metrics-file.ts'
 
 interface MetricsDatabaseOptions {
   readonly path: string

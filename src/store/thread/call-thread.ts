@@ -5,8 +5,8 @@ import type {
   CallStore,
   SealedPayload,
 } from '../../observe/calls/call-store.ts'
-import type { StoreThread } from '../thread/store-thread.ts'
-import { BlockQueue } from './block-queue.ts'
+import { BlockQueue } from '../calls/block-writer.ts'
+import type { StoreThread } from './store-thread.ts'
 
 /** The call history in the store thread. Calls are encoded here: a block costs less to send than the calls in it. */
 export class CallThread implements CallStore {

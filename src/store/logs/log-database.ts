@@ -13,17 +13,15 @@ import type {
 } from '../../observe/logs/log-store.ts'
 import type { Connection } from '../sqlite/connection.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite.ts'
-import { openLogFile } from './file.ts'
 import { TextIndex } from './index/text-index.ts'
+import { openLogFile } from './log-file.ts'
 import { oldestTime, readHistogram } from './read/histogram.ts'
 import { type Chunk, type ChunkRequest, type ReadContext, readChunk, readPage } from './read/reading.ts'
-import { readAuditIds } from './write/audit-ids.ts'
 import { type Batch, batches } from './write/batches.ts'
 import { clearLines } from './write/clearing.ts'
-import { deleteOldest } from './write/disk-shortage.ts'
 import { LineWriter } from './write/line-writer.ts'
 import { ServerShares } from './write/server-shares.ts'
-import { LogSpace, type Sizes, sizesFor } from './write/space.ts'
+import { deleteOldest, LogSpace, readAuditIds, type Sizes, sizesFor } from './write/space.ts'
 
 export interface LogFileOptions {
   readonly path: string
@@ -37,7 +35,7 @@ export interface LogFileOptions {
 
 /** How many steps an append may delete to free space; a lowered cap is reached in `maintain`. */
 const MAX_TRIMS = 16
-/** The same while the disk is nearly full. Freed pages may be too few at first, because lines share them. */
+/** How many steps it may delete while the disk is nearly full. Freed pages may be too few at first, because lines share them. */
 const MAX_DISCARDS = 4
 const NOT_STORED = 'The disk is full: log lines could not be stored'
 /** How long a read may block other calls. */

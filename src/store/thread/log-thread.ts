@@ -9,10 +9,10 @@ import type {
   ResolvedFilter,
   StoredEntry,
 } from '../../observe/logs/log-store.ts'
-import type { StoreThread } from '../thread/store-thread.ts'
-import { downloadChunks } from './read/download.ts'
-import { batches } from './write/batches.ts'
-import { sizesFor } from './write/space.ts'
+import { downloadChunks } from '../logs/read/download.ts'
+import { batches } from '../logs/write/batches.ts'
+import { sizesFor } from '../logs/write/space.ts'
+import type { StoreThread } from './store-thread.ts'
 
 /** Limits one message, so that a batch of long lines is not in memory several times. */
 const MESSAGE_BYTES = 1024 * 1024

@@ -10,7 +10,7 @@ import { WINDOWS, type WindowName } from '../../observe/metrics/windows.ts'
 import { Connection } from '../sqlite/connection.ts'
 import { migrate } from '../sqlite/data-file.ts'
 import { openSqlite } from '../sqlite/sqlite.ts'
-import { METRICS_SCHEMA } from './schema.ts'
+import { METRICS_SCHEMA } from './metrics-file.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
