@@ -22,6 +22,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
   },
   servers: {
     imports: ['kernel', 'net', 'mcp/protocol'],
+    types: ['mcp/transports', 'supervisor'],
     folders: ['shared', 'jobs', 'isolation', 'orphans', 'apps', 'packages', 'logins', 'http', 'stdio'],
   },
   agents: {

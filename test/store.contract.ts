@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { AuditEntry } from '../src/kernel/facts.ts'
-import type { ServerRecord, ServerStore } from '../src/servers/shared/server-registry.ts'
+import type { ServerRecord } from '../src/servers/shared/server-fields.ts'
+import type { ServerStore } from '../src/servers/shared/server-registry.ts'
 
 export interface TestServer extends ServerRecord {
   readonly command?: string

@@ -19,7 +19,7 @@ import type { Packages } from '../servers/packages/packages.service.ts'
 import { installedPrograms } from '../servers/packages/program.ts'
 import { Upstreams } from '../servers/shared/upstreams.ts'
 import type { Server } from '../servers/stdio/servers.schema.ts'
-import { createServers, type Servers } from '../servers/stdio/servers.service.ts'
+import { Servers } from '../servers/stdio/servers.service.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { openDesiredStates } from '../store/desired-states.store.ts'
 import { lockDataFolder } from '../store/instance-lock.ts'
@@ -134,10 +134,11 @@ export async function openCore(
     calls: calls.recorder,
     audit,
   }
-  const servers: Servers = createServers({
+  const servers: Servers = new Servers({
     ...common,
     store: table.of<Server>('stdio'),
     desiredStates: await openDesiredStates(database),
+    engine: runtime.engine,
     instances: runtime.instances,
     findProgram: runtime.findProgram,
     shellPath: runtime.shellPath,

@@ -3,10 +3,12 @@ import { AccessToken, Guesses } from '../api/http/auth.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
 import { VERSION } from '../kernel/version.ts'
+import { HttpMcpClient } from '../mcp/transports/http/http-mcp-client.ts'
+import { testConnection } from '../mcp/transports/http/test-connection.ts'
 import { probePort } from '../net/probe-port.ts'
 import { proxyFromEnvironment } from '../net/proxy.ts'
 import type { HttpServer } from '../servers/http/http-servers.schema.ts'
-import { createHttpServers, type HttpServers } from '../servers/http/http-servers.service.ts'
+import { HttpServers } from '../servers/http/http-servers.service.ts'
 import type { Core } from './core.ts'
 import { openEvents } from './events.ts'
 import { openGateway } from './gateway.ts'
@@ -14,7 +16,6 @@ import { openLogins } from './logins.ts'
 import { openNotices } from './notices.ts'
 import { openObservability } from './observability.ts'
 import { openPackages } from './packages.ts'
-import { openRemotes } from './remotes.ts'
 import type { Rest } from './rest/rest.ts'
 import type { Service } from './service-options.ts'
 
@@ -66,11 +67,12 @@ export async function openDoors(core: Core): Promise<Service> {
     clientMetadataUrl: config.oauth_client_metadata_url ?? null,
     httpServers: () => httpServers,
   })
-  const httpServers: HttpServers = createHttpServers({
+  const httpServers: HttpServers = new HttpServers({
     ...core,
     calls: calls.recorder,
     store: table.of<HttpServer>('http'),
-    remotes: openRemotes(network),
+    openClient: (options) => new HttpMcpClient({ version: VERSION, network, ...options }),
+    testConnection: (options) => testConnection({ version: VERSION, network, ...options }),
     logins,
     intervalMs: config.http_check_interval_s * 1000,
     random: Math.random,

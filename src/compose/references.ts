@@ -4,7 +4,7 @@ import type { FactBus } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { Carrier } from '../kernel/secrets/secrets.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
-import { References, secretNamesIn } from '../servers/shared/definition/references.ts'
+import { References, secretNamesIn } from '../servers/shared/definition/definition-references.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { openSecretStore } from '../store/secrets.store.ts'
 

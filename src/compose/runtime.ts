@@ -10,11 +10,10 @@ import type { InstanceOwner } from '../mcp/protocol/call.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
 import { Catalogues } from '../servers/shared/catalogues.ts'
 import type { TryOut } from '../servers/stdio/actions/trial.ts'
-import { type Instance, Instances } from '../servers/stdio/instances.ts'
+import { type Engine, type Instance, InstancePool } from '../servers/stdio/instance-pool.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { pinStore } from '../store/pins.store.ts'
 import { catalogueStore, type ServerTable } from '../store/servers.store.ts'
-
 import { Places } from '../supervisor/places/places.ts'
 import type { Platform } from '../supervisor/platform/platform.ts'
 import { marksOf } from '../supervisor/process/mark.ts'
@@ -47,7 +46,9 @@ interface Deps {
 
 export interface Runtime {
   /** Runs the processes of all servers. */
-  readonly instances: Instances
+  readonly engine: Engine
+  /** The processes that run for one client alone. */
+  readonly instances: InstancePool
   /** The value that marks the environment of every process that Toolroom starts. */
   readonly mark: string
   readonly platform: Platform
@@ -106,7 +107,7 @@ export async function openRuntime({
     log.warn({ error }, 'containers of an earlier run could not be ended'),
   )
   const slots = new StartSlots(SLOTS, SLOT_MS)
-  const supervisor = new Supervisor<StdioClient>({
+  const engine: Engine = new Supervisor<StdioClient>({
     mark,
     places,
     slots,
@@ -120,7 +121,7 @@ export async function openRuntime({
       const subject = instance ? 'server instance' : 'server'
       log[level]({ server_id, ...which, status, cause }, `${subject} ${status}: ${cause}`)
       if (instance) instances.onState(instance, state.status)
-      else facts.publish('server_status', { server_id, state, cause, error: instances.life(id).lastError })
+      else facts.publish('server_status', { server_id, state, cause, error: engine.life(id).lastError })
     },
     onLine: (id, stream, text, cut) => {
       const { serverId: server_id = id, number: instance } = instances.get(id) ?? {}
@@ -155,12 +156,13 @@ export async function openRuntime({
         log.info({ server_id: id, dependency }, 'the server depends on its client')
     },
   })
-  const instances: Instances = new Instances({
-    engine: supervisor,
+  const instances: InstancePool = new InstancePool({
+    engine,
     onChange: (server_id) => facts.publish('server_instances', { server_id }),
   })
   const run: Runtime['run'] = (command) => runCommand(command, { mark, ...starting })
   return {
+    engine,
     instances,
     mark,
     platform,
@@ -171,7 +173,7 @@ export async function openRuntime({
     shellPath: () => shellPath.ask(),
     close: async () => {
       await shellPath.close()
-      await supervisor.close()
+      await engine.close()
       await groups.close()
     },
   }

@@ -1,6 +1,6 @@
 import { AppError, invalidField } from '../kernel/errors.ts'
 import { type Caller, slugOf } from '../kernel/wire.ts'
-import { hashOf } from '../servers/shared/definition/definition-hash.ts'
+import { hashOf } from '../servers/shared/definition-hash.ts'
 import { allOrNothing, apply } from './apply.ts'
 import { type Plan, plan, type Reasons } from './plan.ts'
 import type {

@@ -1,7 +1,7 @@
 import { AppError, invalidField } from '../kernel/errors.ts'
 import type { Caller } from '../kernel/wire.ts'
+import { namesLike } from '../servers/shared/definition/server-name.ts'
 import { explained } from '../servers/shared/diagnosis.ts'
-import { namesLike } from '../servers/shared/server-name.ts'
 import type { FindProgram } from '../servers/stdio/actions/diagnose.ts'
 import { isolationOver } from '../servers/stdio/isolation.ts'
 import { apply, type RegisterDeps, register } from './apply.ts'

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { AuditEntry } from '../kernel/facts.ts'
-import type { DesiredStates } from '../servers/stdio/desired-states.ts'
-import type { DesiredState } from '../servers/stdio/live.schema.ts'
+import type { DesiredStates } from '../servers/stdio/lifecycle.ts'
+import type { DesiredState } from '../servers/stdio/servers.schema.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 /** From one transaction to the next, at least. */

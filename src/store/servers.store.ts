@@ -1,7 +1,8 @@
 import type { ServerKind } from '../kernel/facts.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
 import type { CatalogueStore, StoredCatalogue } from '../servers/shared/catalogues.ts'
-import type { ServerRecord, ServerStore } from '../servers/shared/server-registry.ts'
+import type { ServerRecord } from '../servers/shared/server-fields.ts'
+import type { ServerStore } from '../servers/shared/server-registry.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import { digestOf, type Tables } from './configuration/tables.ts'
 

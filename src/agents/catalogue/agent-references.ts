@@ -1,6 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
 import { type Form, isReference, parseReferences, type Reference } from '../../kernel/secrets/references.ts'
-import { changeTexts } from '../../servers/shared/definition/definition-texts.ts'
+import { changeTexts } from '../../servers/shared/definition/definition-references.ts'
 import type { Agent } from './catalogue.schema.ts'
 import type { Definition } from './definition.ts'
 

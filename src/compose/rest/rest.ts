@@ -45,8 +45,8 @@ import { createProcesses } from '../../servers/orphans/orphans.service.ts'
 import { packageRoutes } from '../../servers/packages/packages.routes.ts'
 import type { Packages } from '../../servers/packages/packages.service.ts'
 import type { Catalogues } from '../../servers/shared/catalogues.ts'
-import { elicitationRoutes } from '../../servers/shared/elicitations.routes.ts'
 import { Elicitations } from '../../servers/shared/elicitations.ts'
+import { elicitationRoutes } from '../../servers/shared/upstreams.routes.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import type { ProgramOf } from '../../servers/stdio/run-settings.ts'
 import { serverRoutes } from '../../servers/stdio/servers.routes.ts'
@@ -169,7 +169,7 @@ export async function openRest(parts: Parts) {
       serverRoutes(servers, isOwner, elicitations),
       snippetImportRoutes(imports.snippets),
       httpServerRoutes(httpServers, isOwner, elicitations),
-      oauthRoutes({ logins: parts.logins, find: httpServers.get }),
+      oauthRoutes({ logins: parts.logins, find: (key) => httpServers.get(key) }),
       elicitationRoutes(elicitations),
       apps.routes,
       callRoutes(calls.calls, isOwner),

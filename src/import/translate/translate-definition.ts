@@ -4,8 +4,8 @@ import {
   changeTexts,
   type PlacedReference,
   referencesIn,
-} from '../../servers/shared/definition/definition-texts.ts'
-import { shellScripts } from '../../servers/shared/definition/shell-script.ts'
+  shellScripts,
+} from '../../servers/shared/definition/definition-references.ts'
 import type { ServerInput } from '../../servers/stdio/servers.schema.ts'
 import { containerNotes } from './container-run.ts'
 import { type Source, type Translated, translateText } from './translate-text.ts'

@@ -2,8 +2,12 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { referencesIn, resolveDefinition } from '../../servers/shared/definition/definition-texts.ts'
-import { shellScripts } from '../../servers/shared/definition/shell-script.ts'
+import {
+  referencesIn,
+  resolveDefinition,
+  shellScripts,
+} from '../../servers/shared/definition/definition-references.ts'
+
 import {
   escapeReferences,
   isOnlyReference,

@@ -20,7 +20,7 @@ test('the time of the next check follows a change of the system time', () => {
   const unused = undefined as never
   const clock = { changedMs: 0 }
   const watch = new ConnectionWatch(server, {
-    remotes: unused,
+    openClient: unused,
     catalogues: unused,
     references: unused,
     logins: unused,

@@ -1,15 +1,16 @@
 import type { FactBus } from '../../kernel/facts.ts'
 import { systemTimeOf } from '../../kernel/time.ts'
+import type { HttpMcpClient, HttpMcpClientOptions } from '../../mcp/transports/http/http-mcp-client.ts'
 import type { Logins } from '../logins/logins.ts'
 import type { Catalogues } from '../shared/catalogues.ts'
-import { type References, secretNamesIn } from '../shared/definition/references.ts'
-import type { HttpServer } from './http-servers.schema.ts'
-import { type ConnectionFailure, failureOf, type Remote, type Remotes } from './remote.ts'
-import type { ConnectionReport, Status } from './report.schema.ts'
+import { type References, secretNamesIn } from '../shared/definition/definition-references.ts'
+import { type ConnectionFailure, failureOf } from './connection-failure.ts'
+import type { ConnectionReport, HttpServer, Status } from './http-servers.schema.ts'
+
 import { loginServerOf, resolveServer } from './resolve-server.ts'
 
 export interface ConnectionWatchDeps {
-  readonly remotes: Remotes
+  readonly openClient: (options: Omit<HttpMcpClientOptions, 'version' | 'network'>) => HttpMcpClient
   readonly catalogues: Catalogues
   readonly facts: FactBus
   readonly references: References
@@ -64,8 +65,8 @@ const BROKEN = [
 export class ConnectionWatch {
   readonly #deps: ConnectionWatchDeps
   #server: HttpServer
-  #remote: Promise<Remote> | undefined
-  #opened: Remote | undefined
+  #remote: Promise<HttpMcpClient> | undefined
+  #opened: HttpMcpClient | undefined
   #timer: NodeJS.Timeout | undefined
   /** When the next check begins, on the monotonic clock. */
   #dueAt = 0
@@ -136,7 +137,7 @@ export class ConnectionWatch {
   }
 
   /** The open connection, or a new one. */
-  connected(timeoutMs: number): Promise<Remote> {
+  connected(timeoutMs: number): Promise<HttpMcpClient> {
     if (this.#remote !== undefined) return this.#remote
     try {
       this.#remote = this.#connect(resolveServer(this.#server, this.#deps.references), timeoutMs)
@@ -149,7 +150,7 @@ export class ConnectionWatch {
   async #check(): Promise<void> {
     const startedAt = performance.now()
     const tookMs = () => Math.round((performance.now() - startedAt) * 10) / 10
-    let remote: Remote | undefined
+    let remote: HttpMcpClient | undefined
     try {
       const fresh = this.#remote === undefined
       remote = await this.connected(CHECK_MS)
@@ -166,7 +167,7 @@ export class ConnectionWatch {
   }
 
   /** A server that answers, but cannot list its tools, stays connected: its calls may work. */
-  #recordListed({ listError }: Remote, tookMs: number): void {
+  #recordListed({ listError }: HttpMcpClient, tookMs: number): void {
     this.#record(listError ? failureOf(listError) : null, tookMs, true)
   }
 
@@ -183,27 +184,29 @@ export class ConnectionWatch {
     this.#disconnect()
   }
 
-  async #connect(server: HttpServer, timeoutMs: number): Promise<Remote> {
-    const { remotes, catalogues, facts, logins } = this.#deps
+  async #connect(server: HttpServer, timeoutMs: number): Promise<HttpMcpClient> {
+    const { openClient, catalogues, facts, logins } = this.#deps
     const { id } = server
     const before = catalogues.of(id)
     const known = before?.transport
       ? { transport: before.transport, protocol_version: before.protocol_version }
       : null
     const onReset = () => facts.publish('http_server_connected', { server_id: id })
-    const authorizer = logins.authorizerFor(loginServerOf(server))
-    const remote: Remote = remotes.open(
-      server,
-      { known, authorizer },
-      {
-        onReset,
-        onDiscovered: (discovered) => catalogues.update(id, discovered),
-        onList: (kind, items) => catalogues.updateList(id, kind, items),
-        onLogText: (text) => facts.publish('server_line', { server_id: id, stream: 'mcp', text, cut: 0 }),
-        onNotification: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
-        onLost: () => this.#opened === remote && this.#disconnect(), // the next request connects again
+    const remote: HttpMcpClient = openClient({
+      url: server.url,
+      headers: server.headers,
+      transport: server.transport,
+      known,
+      authorizer: logins.authorizerFor(loginServerOf(server)),
+      onReset,
+      onTools: (list, { era: _, ...handshake }, transport) => {
+        if (transport !== 'stdio') catalogues.update(id, { ...handshake, transport, ...list })
       },
-    )
+      onList: (kind, items) => catalogues.updateList(id, kind, items),
+      onLogText: (text) => facts.publish('server_line', { server_id: id, stream: 'mcp', text, cut: 0 }),
+      onNotification: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
+      onLost: () => this.#opened === remote && this.#disconnect(), // the next request connects again
+    })
     this.#opened = remote
     try {
       await remote.connect(timeoutMs)

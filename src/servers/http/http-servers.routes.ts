@@ -2,9 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Elicitations } from '../shared/elicitations.ts'
 import { ServerKey } from '../shared/server-fields.ts'
 import { type IsOwner, upstreamRoutes } from '../shared/upstreams.routes.ts'
-import { HttpServerInput, HttpServerUpdate, HttpServerView } from './http-servers.schema.ts'
+import { ConnectionReport, HttpServerInput, HttpServerUpdate, HttpServerView } from './http-servers.schema.ts'
 import type { HttpServers } from './http-servers.service.ts'
-import { ConnectionReport } from './report.schema.ts'
 
 const tags = ['HTTP servers']
 

@@ -1,24 +1,26 @@
 import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
 import { maskOAuth } from '../../kernel/secrets/mask-oauth.ts'
-import { MASK } from '../../kernel/secrets/secrets.ts'
+import { MASK, maskUrl } from '../../kernel/secrets/secrets.ts'
 import { keepMaskedUrl, keepMaskedValues } from '../../kernel/secrets/write-back.ts'
 import type { ToolList } from '../../kernel/tool-fields.ts'
 import type { Caller } from '../../kernel/wire.ts'
+import type { HttpMcpClientOptions } from '../../mcp/transports/http/http-mcp-client.ts'
 import type { LoginProblem, LoginServer } from '../logins/login-record.ts'
 import { keptOAuth } from '../logins/oauth-input.schema.ts'
-import type { Diagnosis } from '../shared/diagnosis.ts'
+import { commandLine, type Diagnosis, explained } from '../shared/diagnosis.ts'
 import { changedOffer, type Stats } from '../shared/server-fields.ts'
-import { createRegistry, type RegistryDeps } from '../shared/server-registry.ts'
+import { type RegistryDeps, ServerRegistry } from '../shared/server-registry.ts'
 import { toolListOf } from '../shared/tool-view.ts'
 import { listText, ViewTexts } from '../shared/view-texts.ts'
+import { SettingFailure } from './connection-failure.ts'
 import {
   type ConnectionState,
   ConnectionWatch,
   type ConnectionWatchDeps,
   NEVER_CONNECTED,
 } from './connection-watch.ts'
-import { diagnosisOf } from './diagnose.ts'
 import {
+  type ConnectionReport,
   DEFAULTS,
   type HttpServer,
   type HttpServerInput,
@@ -26,176 +28,186 @@ import {
   type HttpServerView,
 } from './http-servers.schema.ts'
 import { HttpUpstream } from './http-upstream.ts'
+import { definitionOf, type Shown, viewOf } from './http-view.ts'
 import type { LoginPort } from './login-wait.ts'
-import type { ConnectionReport } from './report.schema.ts'
-import { checkedUrl, isSameOrigin, loginServerOf, resolveServer, SettingFailure } from './resolve-server.ts'
-import { definitionOf, liveOf } from './view.ts'
+import { checkedUrl, isSameOrigin, loginServerOf, resolveServer } from './resolve-server.ts'
 
-/** What this room needs. `store/` and `mcp/` provide it, `compose/service.ts` connects them. */
 interface Deps extends RegistryDeps<HttpServer>, ConnectionWatchDeps {
+  /** Tests a connection step by step. Never rejects, and takes at most 10 s. */
+  readonly testConnection: (
+    options: Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'authorizer'>,
+  ) => Promise<ConnectionReport>
   readonly statsOf: (id: string) => Stats
   readonly logins: ConnectionWatchDeps['logins'] & LoginPort
   /** The names that the gateway gives a server's tools, by the tools' own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
 }
 
-export function createHttpServers(deps: Deps) {
-  const { catalogues, calls } = deps
-  const watches = new Map<string, ConnectionWatch>()
+/** All HTTP servers, and the connections to them. */
+export class HttpServers extends ServerRegistry<HttpServer, Deps> {
+  protected readonly kind = 'http'
+  protected readonly noun = 'HTTP server'
+  readonly #watches = new Map<string, ConnectionWatch>()
   /** Servers whose login may end. */
-  const loggedIn = new Set<string>()
-  const registry = createRegistry(deps, {
-    kind: 'http',
-    noun: 'HTTP server',
-    shown: definitionOf,
-    upstreamFor: (server: HttpServer) => {
-      const watch = new ConnectionWatch(server, deps)
-      watches.set(server.id, watch)
-      return new HttpUpstream(server, { watch, catalogues, calls, logins: deps.logins })
-    },
-  })
+  readonly #loggedIn = new Set<string>()
+  readonly #texts = new ViewTexts<HttpServer>()
+  readonly #unsubscribe: readonly (() => void)[]
 
-  function forget(id: string): void {
-    loggedIn.delete(id)
-    watches.get(id)?.close()
-    watches.delete(id)
+  constructor(deps: Deps) {
+    super(deps)
+    this.#unsubscribe = [
+      deps.facts.on('secret_changed', ({ name }) => {
+        for (const watch of this.#watches.values()) watch.secretChanged(name)
+      }),
+      deps.facts.on('http_server_login', ({ server_id, state }) => this.#loginChanged(server_id, state)),
+    ]
   }
 
-  async function testOf(server: HttpServer): Promise<ConnectionReport> {
+  protected shown(server: HttpServer) {
+    return definitionOf(server)
+  }
+
+  protected upstreamFor(server: HttpServer): HttpUpstream {
+    const { catalogues, calls, logins } = this.deps
+    const watch = new ConnectionWatch(server, this.deps)
+    this.#watches.set(server.id, watch)
+    return new HttpUpstream(server, { watch, catalogues, calls, logins })
+  }
+
+  protected forget(id: string): void {
+    this.#loggedIn.delete(id)
+    this.#watches.get(id)?.close()
+    this.#watches.delete(id)
+  }
+
+  async load(): Promise<void> {
+    for (const { id } of await this.loadRecords())
+      if (this.deps.logins.stateOf(id).state === 'logged_in') this.#loggedIn.add(id)
+  }
+
+  close(): void {
+    for (const end of this.#unsubscribe) end()
+    for (const watch of this.#watches.values()) watch.close()
+  }
+
+  /** The server as logins see it. Throws when a setting that it refers to is missing. */
+  async loginServer(key: string): Promise<LoginServer> {
+    return loginServerOf(resolveServer(await this.get(key), this.deps.references))
+  }
+
+  storedLogin(id: string): LoginServer | undefined {
+    const server = this.#watches.get(id)?.server
+    return server && loginServerOf(server)
+  }
+
+  /** Connects again after a login. */
+  async connectAfterLogin(id: string): Promise<{ tools: number | null; problem: LoginProblem | null }> {
+    const state = await this.#watches.get(id)?.loginChanged()
+    const tools = this.deps.catalogues.of(id)?.tools.length ?? null
+    const error = state?.lastError
+    if (!error) return { tools, problem: null }
+    return { tools: null, problem: { code: error.code, message: error.message, hint: error.hint } }
+  }
+
+  async test(key: string): Promise<ConnectionReport> {
+    return this.#test(await this.get(key))
+  }
+
+  async diagnose(key: string): Promise<Diagnosis> {
+    const server = await this.get(key)
+    return diagnosisOf(server, await this.#test(server))
+  }
+
+  async tools(key: string): Promise<ToolList> {
+    const { catalogues, gatewayNames } = this.deps
+    const server = await this.get(key)
+    const catalogue = catalogues.of(server.id)
+    const { status, lastError } = this.#connectionOf(server.id)
+    const source = status === 'connected' ? 'live' : 'cache'
+    const [names, held] = [gatewayNames(server.id), catalogues.held(server.id)]
+    if (catalogue) return toolListOf(catalogue, source, { settings: server, names, held })
+    const why = lastError ? `: ${lastError.message}` : ''
+    const hint = lastError?.hint ?? 'Test its connection first'
+    const message = `The tools of '${server.name}' are not known yet${why}`
+    throw new AppError('server_not_running', message, { hint })
+  }
+
+  view(server: HttpServer): HttpServerView {
+    return viewOf(server, this.#shownOf(server))
+  }
+
+  /** All views as JSON. */
+  async listText(): Promise<string> {
+    const items = (await this.list()).map((server) =>
+      this.#texts.textOf(server, this.#shownOf(server), (shown) => viewOf(server, shown)),
+    )
+    return listText(items)
+  }
+
+  async add({ type: _, ...input }: HttpServerInput, by: Caller): Promise<HttpServer> {
+    const { name, transport = 'auto', headers = {}, tags = [], enabled = DEFAULTS.enabled } = input
+    const timeouts = { ...DEFAULTS.timeouts, ...input.timeouts }
+    const url = checkedUrl(keepMaskedUrl(input.url, undefined))
+    const kept = checkedHeaders(keepMaskedValues('headers', headers, {}))
+    const oauth = input.oauth ? keptOAuth(input.oauth, undefined, false) : null
+    const fields = { name, url, transport, headers: kept, tags, enabled, timeouts, oauth }
+    return this.insert({ ...fields, ...changedOffer(DEFAULTS, input) }, by)
+  }
+
+  change(
+    key: string,
+    revision: number | 'unknown' | undefined,
+    update: HttpServerUpdate,
+    by: Caller,
+  ): Promise<HttpServer> {
+    return this.edit(key, revision, (current) => edited(current, update), by)
+  }
+
+  remove(key: string, by: Caller): Promise<void> {
+    return this.delete(key, by)
+  }
+
+  #loginChanged(id: string, state: string): void {
+    if (state === 'logged_in') this.#loggedIn.add(id)
+    else if (OVER.includes(state) && this.#loggedIn.delete(id)) void this.#watches.get(id)?.loginEnded()
+  }
+
+  #connectionOf(id: string): ConnectionState {
+    return this.#watches.get(id)?.state ?? NEVER_CONNECTED
+  }
+
+  #shownOf({ id }: HttpServer): Shown {
+    const { catalogues, statsOf, logins } = this.deps
+    return {
+      connection: this.#connectionOf(id),
+      catalogue: catalogues.of(id),
+      stats: statsOf(id),
+      auth: logins.stateOf(id),
+    }
+  }
+
+  async #test(server: HttpServer): Promise<ConnectionReport> {
+    const startedAt = performance.now()
+    const report = await this.#report(server)
+    this.#watches.get(server.id)?.tested(report, performance.now() - startedAt)
+    return report
+  }
+
+  async #report(server: HttpServer): Promise<ConnectionReport> {
+    const { testConnection, references, logins } = this.deps
     try {
-      const resolved = resolveServer(server, deps.references)
-      return await deps.remotes.test(resolved, deps.logins.authorizerFor(loginServerOf(resolved)))
+      const resolved = resolveServer(server, references)
+      const { url, headers, transport } = resolved
+      const authorizer = logins.authorizerFor(loginServerOf(resolved))
+      return await testConnection({ url, headers, transport, authorizer })
     } catch (error) {
       if (!(error instanceof SettingFailure)) throw error
       const { code, message, hint } = error
       return { ...NOT_TESTED, error: { code, message, hint } }
     }
   }
-
-  const unsubscribe = [
-    deps.facts.on('secret_changed', ({ name }) => {
-      for (const watch of watches.values()) watch.secretChanged(name)
-    }),
-    deps.facts.on('http_server_login', ({ server_id, state }) => {
-      const isOver = loggedIn.has(server_id) && OVER.includes(state)
-      if (state === 'logged_in') loggedIn.add(server_id)
-      else if (isOver) {
-        loggedIn.delete(server_id)
-        void watches.get(server_id)?.loginEnded()
-      }
-    }),
-  ]
-
-  async function test(server: HttpServer): Promise<ConnectionReport> {
-    const startedAt = performance.now()
-    const report = await testOf(server)
-    watches.get(server.id)?.tested(report, performance.now() - startedAt)
-    return report
-  }
-
-  const connectionOf = (id: string): ConnectionState => watches.get(id)?.state ?? NEVER_CONNECTED
-  const texts = new ViewTexts<HttpServer>()
-  const shownOf = ({ id }: HttpServer) =>
-    [connectionOf(id), catalogues.of(id), deps.statsOf(id), deps.logins.stateOf(id)] as const
-  const viewOf = (server: HttpServer, shown: ReturnType<typeof shownOf>) => ({
-    ...definitionOf(server),
-    ...liveOf(...shown),
-  })
-
-  return {
-    list: registry.list,
-    get: registry.get,
-    call: registry.call,
-    async load(): Promise<void> {
-      for (const { id } of await registry.load())
-        if (deps.logins.stateOf(id).state === 'logged_in') loggedIn.add(id)
-    },
-    remove: (key: string, by: Caller) => registry.remove(key, by, forget),
-
-    close(): void {
-      for (const end of unsubscribe) end()
-      for (const watch of watches.values()) watch.close()
-    },
-
-    /** The server as logins see it. Throws when a setting that it refers to is missing. */
-    async loginServer(key: string): Promise<LoginServer> {
-      return loginServerOf(resolveServer(await registry.get(key), deps.references))
-    },
-
-    storedLogin: (id: string): LoginServer | undefined => {
-      const server = watches.get(id)?.server
-      return server && loginServerOf(server)
-    },
-
-    /** Connects again after a login. */
-    async connectAfterLogin(id: string): Promise<{ tools: number | null; problem: LoginProblem | null }> {
-      const state = await watches.get(id)?.loginChanged()
-      const tools = catalogues.of(id)?.tools.length ?? null
-      const error = state?.lastError
-      if (!error) return { tools, problem: null }
-      return { tools: null, problem: { code: error.code, message: error.message, hint: error.hint } }
-    },
-
-    reveal: registry.reveal,
-    test: async (key: string): Promise<ConnectionReport> => test(await registry.get(key)),
-
-    async diagnose(key: string): Promise<Diagnosis> {
-      const server = await registry.get(key)
-      return diagnosisOf(server, await test(server))
-    },
-
-    async tools(key: string): Promise<ToolList> {
-      const server = await registry.get(key)
-      const catalogue = catalogues.of(server.id)
-      const { status, lastError } = connectionOf(server.id)
-      const source = status === 'connected' ? 'live' : 'cache'
-      const [names, held] = [deps.gatewayNames(server.id), catalogues.held(server.id)]
-      if (catalogue) return toolListOf(catalogue, source, { settings: server, names, held })
-      const why = lastError ? `: ${lastError.message}` : ''
-      const hint = lastError?.hint ?? 'Test its connection first'
-      const message = `The tools of '${server.name}' are not known yet${why}`
-      throw new AppError('server_not_running', message, { hint })
-    },
-
-    view: (server: HttpServer): HttpServerView => viewOf(server, shownOf(server)),
-
-    /** All views as JSON. */
-    async listText(): Promise<string> {
-      const items = (await registry.list()).map((server) => {
-        const shown = shownOf(server)
-        return texts.textOf(server, shown, () => viewOf(server, shown))
-      })
-      return listText(items)
-    },
-
-    async add({ type: _, ...input }: HttpServerInput, by: Caller): Promise<HttpServer> {
-      const { name, transport = 'auto', headers = {}, tags = [], enabled = DEFAULTS.enabled } = input
-      const timeouts = { ...DEFAULTS.timeouts, ...input.timeouts }
-      const url = checkedUrl(keepMaskedUrl(input.url, undefined))
-      const kept = checkedHeaders(keepMaskedValues('headers', headers, {}))
-      const oauth = input.oauth ? keptOAuth(input.oauth, undefined, false) : null
-      const fields = { name, url, transport, headers: kept, tags, enabled, timeouts, oauth }
-      return registry.add({ ...fields, ...changedOffer(DEFAULTS, input) }, by)
-    },
-
-    async change(
-      key: string,
-      revision: number | 'unknown' | undefined,
-      update: HttpServerUpdate,
-      by: Caller,
-    ): Promise<HttpServer> {
-      const edit = (current: HttpServer): Partial<HttpServer> => {
-        const url =
-          update.url === undefined ? current.url : checkedUrl(keepMaskedUrl(update.url, current.url))
-        const timeouts = { ...current.timeouts, ...update.timeouts }
-        const headers = headersFor(url, update.headers, current)
-        const oauth = oauthFor(url, update.oauth, current)
-        return { ...update, url, timeouts, headers, oauth, ...changedOffer(current, update) }
-      }
-      return registry.change(key, revision, edit, by)
-    },
-  }
 }
+
 /** States without a token. */
 const OVER = ['none', 'expired', 'refused']
 
@@ -209,7 +221,13 @@ const NOT_TESTED: Omit<ConnectionReport, 'error'> = {
   tool_count: null,
 }
 
-export type HttpServers = ReturnType<typeof createHttpServers>
+function edited(current: HttpServer, update: HttpServerUpdate): Partial<HttpServer> {
+  const url = update.url === undefined ? current.url : checkedUrl(keepMaskedUrl(update.url, current.url))
+  const timeouts = { ...current.timeouts, ...update.timeouts }
+  const headers = headersFor(url, update.headers, current)
+  const oauth = oauthFor(url, update.oauth, current)
+  return { ...update, url, timeouts, headers, oauth, ...changedOffer(current, update) }
+}
 
 /** Secrets are sent only to the origin they were saved for. When the origin changes, the headers must be sent again. */
 function headersFor(
@@ -245,3 +263,40 @@ function checkedHeaders(headers: Record<string, string>): Record<string, string>
   }
   return headers
 }
+
+/** The steps of a connection test as checks. */
+function diagnosisOf(server: HttpServer, { steps, error }: ConnectionReport): Diagnosis {
+  const enabled = {
+    name: 'enabled',
+    ok: server.enabled,
+    detail: server.enabled ? 'It is enabled' : 'It is disabled, so agents do not see it. Enable it',
+  }
+  const checks = steps.map(({ name, ok, detail }) => ({
+    name,
+    ok,
+    detail: ok || !error ? detail : explained(error),
+  }))
+  return { checks: [enabled, ...checks], command_line: commandLineOf(server), repair: null }
+}
+
+/** The first message of a connection, sent with curl. */
+function commandLineOf({ url, headers }: HttpServer): string {
+  const names = ['Content-Type: application/json', 'Accept: application/json, text/event-stream']
+  const secret = Object.keys(headers).map((name) => `${name}: ${MASK}`)
+  const sent = [...names, ...secret].flatMap((header) => ['-H', header])
+  return commandLine({ words: [CURL, '-i', maskUrl(url), ...sent, '-d', INITIALIZE] })
+}
+
+/** In PowerShell, curl alone is another command. */
+const CURL = process.platform === 'win32' ? 'curl.exe' : 'curl'
+
+const INITIALIZE = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'curl', version: '1' },
+  },
+})

@@ -2,21 +2,21 @@ import { AppError } from '../../kernel/errors.ts'
 import { CallFailure, type CallOptions, type CallResult } from '../../mcp/protocol/call.ts'
 import type { Definition } from '../../mcp/protocol/lists.ts'
 import { MODERN_VERSION } from '../../mcp/protocol/mcp-constants.ts'
+import type { HttpMcpClient } from '../../mcp/transports/http/http-mcp-client.ts'
 import { refuseUnknownTool, requestMs } from '../shared/calls.ts'
-import { RegisteredUpstream, type UpstreamDeps } from '../shared/registered-upstream.ts'
-import type { RelayedRequest, ToolCall, Upstream } from '../shared/upstream.ts'
-import type { ConnectionWatch } from './connection-watch.ts'
+import type { RelayedRequest, ToolCall, Trouble, Upstream } from '../shared/upstream.ts'
+import { RegisteredUpstream, type UpstreamDeps } from '../shared/upstreams.ts'
+import { failureOf } from './connection-failure.ts'
+import type { ConnectionState, ConnectionWatch } from './connection-watch.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import { awaitLogin, isLoginMissing, type LoginPort, loginNeeded } from './login-wait.ts'
-import { failureOf, type Remote } from './remote.ts'
-import { troubleOf } from './trouble.ts'
 
 interface Deps extends UpstreamDeps {
   readonly watch: ConnectionWatch
   readonly logins: LoginPort
 }
 
-type Sending = (remote: Remote, leftMs: number) => Promise<CallResult>
+type Sending = (remote: HttpMcpClient, leftMs: number) => Promise<CallResult>
 
 const LIST_MS = 30_000
 const AWAKE: readonly string[] = ['connected', 'unknown', 'degraded']
@@ -178,7 +178,7 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     }
   }
 
-  #connected(timeoutMs: number): Promise<Remote> {
+  #connected(timeoutMs: number): Promise<HttpMcpClient> {
     const { enabled, name, timeouts } = this.server
     if (!enabled)
       throw new AppError('server_not_running', `'${name}' is disabled`, { hint: 'Enable it first' })
@@ -197,3 +197,34 @@ function asAppError(what: string, error: unknown): unknown {
     cause: error,
   })
 }
+
+/** A disabled server has none. */
+function troubleOf({ status, nextCheckAt, lastError }: ConnectionState): Upstream['trouble'] {
+  const cause = { message: lastError?.message ?? status, hint: lastError?.hint ?? null }
+  switch (status) {
+    case 'connected':
+    case 'disabled':
+      return undefined
+    case 'unknown':
+      return nextCheckAt === null ? undefined : 'unsettled'
+    case 'error':
+      return { ...(isSetUp(lastError) ? WORDS.error : INCOMPLETE), ...cause }
+    case 'auth_required':
+    case 'unreachable':
+    case 'degraded':
+      return { ...WORDS[status], ...cause }
+  }
+}
+
+const WORDS = {
+  auth_required: { kind: 'login_needed', what: 'requires a login' },
+  unreachable: { kind: 'failed', what: 'cannot be reached' },
+  error: { kind: 'failed', what: 'does not answer as an MCP server' },
+  degraded: { kind: 'degraded', what: 'failed its last check' },
+} as const satisfies Record<string, Pick<Trouble, 'kind' | 'what'>>
+
+const INCOMPLETE = { kind: 'failed', what: 'lacks a setting, so Toolroom does not connect to it' } as const
+
+/** False when a variable or a secret that it refers to is not set, or does not fit. */
+const isSetUp = (error: ConnectionState['lastError']): boolean =>
+  error?.code !== 'missing_setting' && error?.code !== 'invalid_setting'

@@ -3,7 +3,7 @@ import { AppError } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { CallFailure, type CallOptions } from '../../mcp/protocol/call.ts'
 import { plainOf } from '../../mcp/protocol/raw-json.ts'
-import { failureOf } from './remote.ts'
+import { failureOf } from './connection-failure.ts'
 
 /** What is needed of the logins at HTTP servers. */
 export interface LoginPort {

@@ -3,22 +3,9 @@ import { isReference, parseReferences, resolveReferences } from '../../kernel/se
 import { originOf } from '../../kernel/secrets/write-back.ts'
 import { isBlockedHost } from '../../net/blocked-address.ts'
 import type { LoginServer } from '../logins/login-record.ts'
-import type { References } from '../shared/definition/references.ts'
+import type { References } from '../shared/definition/definition-references.ts'
+import { SettingFailure } from './connection-failure.ts'
 import type { HttpServer } from './http-servers.schema.ts'
-import type { ConnectionFailure } from './remote.ts'
-
-/** A connection that fails until a user changes a setting. */
-export class SettingFailure extends Error implements ConnectionFailure {
-  override readonly name = 'SettingFailure'
-  readonly code: string
-  readonly hint: string | null
-
-  constructor({ code, message, hint }: ConnectionFailure) {
-    super(message)
-    this.code = code
-    this.hint = hint
-  }
-}
 
 /** The server with its references resolved. Throws a SettingFailure. */
 export function resolveServer(server: HttpServer, references: References): HttpServer {

@@ -6,7 +6,6 @@ import { memo } from '../../kernel/memo.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import { CallFailure, type CallResult, type FailureReason } from '../../mcp/protocol/call.ts'
 import { bytesIn } from '../../mcp/protocol/raw-json.ts'
-import { AfterTurn } from './after-turn.ts'
 import type { Catalogue } from './catalogues.ts'
 import type { ToolCall } from './upstream.ts'
 
@@ -34,7 +33,7 @@ export interface CallTimes {
 }
 
 /** A call that reaches no server. */
-export interface RefusedCall {
+interface RefusedCall {
   /** The server that was meant; null when that is not known. */
   readonly server_id: string | null
   readonly tool: string
@@ -258,5 +257,28 @@ function callError(
     case 'remote':
     case 'too_large':
       return new AppError('call_failed', `${subject} failed: ${cause.message.slice(0, 500)}`, { cause })
+  }
+}
+
+/**
+ * Runs work at the end of this turn of the event loop: after the responses that are sent in it, and before any request that
+ * a client sends because of them is read.
+ */
+class AfterTurn {
+  #work: (() => void)[] = []
+  #isScheduled = false
+
+  run(work: () => void): void {
+    this.#work.push(work)
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(this.#runAll)
+  }
+
+  #runAll = (): void => {
+    const all = this.#work
+    this.#work = []
+    this.#isScheduled = false
+    for (const work of all) work()
   }
 }

@@ -10,7 +10,7 @@ import {
   type OtherLists,
   writtenText,
 } from '../../mcp/protocol/lists.ts'
-import { differenceOf } from './definition/definition-hash.ts'
+import { differenceOf } from './definition-hash.ts'
 
 /** The description and the lists of a server, as of its last run. */
 export interface Catalogue extends OtherLists {

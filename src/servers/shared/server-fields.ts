@@ -1,11 +1,11 @@
-/** The fields that STDIO and HTTP servers have in common. */
-
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { invalidField, pointer } from '../../kernel/errors.ts'
+import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
 import { SHOWN_REFERENCE } from '../../kernel/secrets/references.ts'
-import type { MASK } from '../../kernel/secrets/secrets.ts'
-import { ID_PATTERN, mapOf, orNull, Timestamp } from '../../kernel/wire.ts'
+import type { Carrier, MASK } from '../../kernel/secrets/secrets.ts'
+import { component, ID_PATTERN, mapOf, orNull, Timestamp } from '../../kernel/wire.ts'
+
+/** The fields that STDIO and HTTP servers have in common. */
 
 export const MAX_SERVERS = 500
 export const MAX_TOOLS = 5000
@@ -133,6 +133,15 @@ export interface OfferSettings {
   readonly tools: Readonly<Record<string, Static<typeof ToolSetting>>>
   readonly expose: boolean
 }
+/** The fields of every server record, whatever its kind. */
+export interface ServerRecord extends OfferSettings {
+  readonly id: string
+  readonly name: string
+  readonly created_at: number
+  readonly updated_at: number
+  readonly revision: number
+}
+
 export const OFFER_DEFAULTS: OfferSettings = { tools: {}, expose: true }
 
 /** The settings of one tool. A tool may be called `constructor`, hence `hasOwn`. */
@@ -167,4 +176,50 @@ export function revisionOf(header: string | undefined): number | 'unknown' | und
   if (header === undefined || header.trim() === '*') return undefined
   const digits = /^\s*(?:W\/)?"?(\d{1,15})"?\s*$/.exec(header)?.[1]
   return digits === undefined ? 'unknown' : Number(digits)
+}
+
+type Field = Exclude<keyof Carrier, 'oauth'>
+
+/** The body of a request for a stored value that views mask. */
+export const revealInput = (title: string, fields: readonly Field[]) =>
+  component(
+    {
+      [title]: Type.Object(
+        {
+          field: Type.Enum([...fields]),
+          name: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 256,
+              description: 'The variable or the header. For `args`, the position, beginning with 0',
+            }),
+          ),
+        },
+        { additionalProperties: false, examples: [{ field: fields[0], name: 'API_TOKEN' }] },
+      ),
+    },
+    'Which value',
+  )
+
+export interface RevealInput {
+  readonly field: Field
+  readonly name?: string
+}
+
+export const Revealed = Type.Object({ value: Type.String({ examples: ['sk-…'] }) })
+export type Revealed = Static<typeof Revealed>
+component({ Revealed }, 'A stored value in full')
+
+/** The stored value. Throws when there is none. */
+export function storedValue(carrier: Carrier, { field, name }: RevealInput): string {
+  const stored = carrier[field]
+  if (typeof stored === 'string') {
+    if (name !== undefined) throw invalidField('/name', `must be omitted: ${field} is a single value`)
+    return stored
+  }
+  if (name === undefined) throw invalidField('/name', `is required for ${field}`)
+  const value = Object.entries(stored ?? {}).find(([key]) => key === name)?.[1]
+  if (value === undefined)
+    throw new AppError('not_found', `The server has no '${name.slice(0, 100)}' in ${field}`)
+  return value
 }

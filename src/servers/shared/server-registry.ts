@@ -7,20 +7,18 @@ import { type Caller, idIn, slugOf } from '../../kernel/wire.ts'
 import type { CallResult } from '../../mcp/protocol/call.ts'
 import type { CallRecorder } from './calls.ts'
 import type { Catalogues } from './catalogues.ts'
-import type { References } from './definition/references.ts'
-import { type Revealed, type RevealInput, storedValue } from './reveal.ts'
-import { MAX_SERVERS, type OfferSettings } from './server-fields.ts'
+import type { References } from './definition/definition-references.ts'
+import {
+  MAX_SERVERS,
+  type OfferSettings,
+  type Revealed,
+  type RevealInput,
+  type ServerRecord,
+  storedValue,
+} from './server-fields.ts'
+
 import type { ToolCall, Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
-
-/** The fields of every server record, whatever its kind. */
-export interface ServerRecord extends OfferSettings {
-  readonly id: string
-  readonly name: string
-  readonly created_at: number
-  readonly updated_at: number
-  readonly revision: number
-}
 
 /** The stored servers of one kind. */
 export interface ServerStore<T extends ServerRecord> {
@@ -50,33 +48,134 @@ export interface RegistryDeps<T extends ServerRecord> {
   readonly audit: (entry: AuditEntry) => Promise<void>
 }
 
-interface Kind<T extends ServerRecord> {
-  readonly kind: ServerKind
-  /** For messages: `STDIO server`. */
-  readonly noun: string
-  readonly upstreamFor: (record: T) => Upstream & { update(record: T): void }
-  /** The record with secrets masked, for the audit trail. */
-  readonly shown: (record: T) => Readonly<Record<string, unknown>>
-}
-
 type Fields<T extends ServerRecord> = Omit<T, Exclude<keyof ServerRecord, 'name' | keyof OfferSettings>>
+type RecordUpstream<T> = Upstream & { update(record: T): void }
 
 /** The records of one kind of server: names and ids, revisions, audit rows, facts, and secrets to mask. */
-export function createRegistry<T extends ServerRecord>(
-  { store, facts, secrets, catalogues, upstreams, references, calls, now, audit }: RegistryDeps<T>,
-  { kind, noun, shown, upstreamFor }: Kind<T>,
-) {
-  async function get(key: string): Promise<T> {
-    const record = await store.find(key)
-    if (!record)
-      throw notFound(`No ${noun} has the id or name '${key.slice(0, 100)}'`, upstreams.hintFor(key, kind))
+export abstract class ServerRegistry<T extends ServerRecord, D extends RegistryDeps<T>> {
+  protected readonly deps: D
+  protected abstract readonly kind: ServerKind
+  /** For messages: `STDIO server`. */
+  protected abstract readonly noun: string
+  readonly #known = new Map<string, RecordUpstream<T>>()
+  #candidates = 0
+
+  constructor(deps: D) {
+    this.deps = deps
+  }
+
+  /** The record with secrets masked, for the audit trail. */
+  protected abstract shown(record: T): Readonly<Record<string, unknown>>
+
+  protected abstract upstreamFor(record: T): RecordUpstream<T>
+
+  /** Called when a server was deleted, before the fact is published. */
+  protected abstract forget(id: string): void
+
+  list(): Promise<T[]> {
+    return this.deps.store.all()
+  }
+
+  async get(key: string): Promise<T> {
+    const record = await this.deps.store.find(key)
+    if (record) return record
+    const hint = this.deps.upstreams.hintFor(key, this.kind)
+    throw notFound(`No ${this.noun} has the id or name '${key.slice(0, 100)}'`, hint)
+  }
+
+  async call(key: string, call: ToolCall): Promise<CallResult> {
+    const { upstreams, calls } = this.deps
+    const { id } = await this.get(key).catch((error: Error) => {
+      const { tool, by, args } = call
+      calls.refuse({ server_id: idIn(key), tool, by, args }, 'unknown_server', error.message)
+      throw error
+    })
+    await upstreams.refreshFor(id, call.tool)
+    return upstreams.call(id, call)
+  }
+
+  /** A stored value in full. The audit row is written first. */
+  async reveal(key: string, input: RevealInput, by: Caller): Promise<Revealed> {
+    const record = await this.get(key)
+    const value = storedValue(record as Carrier, input)
+    const detail = { ...input }
+    await this.deps.audit({ action: 'server_secret_revealed', subject: record.id, ...by, detail })
+    return { value }
+  }
+
+  /** Call once, before anything else. From then on, the secrets of stored servers are masked in log lines. */
+  protected async loadRecords(): Promise<T[]> {
+    const records = await this.list()
+    for (const record of records) this.#onStored(record)
+    return records
+  }
+
+  protected async insert(fields: Fields<T>, by: Caller): Promise<T> {
+    const { store, facts, references, now } = this.deps
+    const id = slugOf(fields.name)
+    const record = { ...fields, id, created_at: now(), updated_at: now(), revision: 1 } as unknown as T
+    const added = { action: 'server_added', subject: id, ...by, detail: this.shown(record) }
+    const outcome = await this.#maskingSecretsOf(record, async () => {
+      references.check(record as Carrier)
+      return store.insert(record, added)
+    })
+    if (outcome === 'full') throw tooMany()
+    if (outcome === 'taken') throw nameTaken(id)
+    this.#onStored(record)
+    facts.publish('server_added', { server_id: id, type: this.kind })
     return record
   }
 
+  /** `edit` returns the new values. Nothing is written when they are equal to the old ones. */
+  protected async edit(
+    key: string,
+    revision: number | 'unknown' | undefined,
+    edit: (current: T) => Partial<T>,
+    by: Caller,
+  ): Promise<T> {
+    const { store, facts, references, now } = this.deps
+    const { id } = await this.get(key)
+    let changed: string[] = []
+    const outcome = await store.change(id, (current) => {
+      if (revision !== undefined && revision !== current.revision) throw stale(this.noun, current)
+      const edited = { ...current, ...edit(current) }
+      changed = Object.keys(edited).filter(
+        (field) => !same(edited[field as keyof T], current[field as keyof T]),
+      )
+      if (changed.length === 0) return undefined
+      if (changed.some((field) => REFERRING.has(field))) references.check(edited as Carrier)
+      const next = { ...edited, updated_at: now(), revision: current.revision + 1 }
+      const detail = { changed: difference(changed, this.shown(current), this.shown(next)) }
+      return { next, audit: { action: 'server_updated', subject: id, ...by, detail } }
+    })
+    if (outcome === undefined) return this.get(key)
+    if (outcome === 'taken') throw nameTaken(id)
+    this.#onStored(outcome)
+    if (changed.length > 0) facts.publish('server_updated', { server_id: id, type: this.kind, changed })
+    return outcome
+  }
+
+  /** The fact is published last, so that subscribers do not find the server any more. */
+  protected async delete(key: string, by: Caller): Promise<void> {
+    const { store, facts, secrets, references, upstreams, catalogues } = this.deps
+    const record = await this.get(key)
+    const { id } = record
+    const removed = { action: 'server_removed', subject: id, ...by, detail: this.shown(record) }
+    if (!(await store.remove(id, removed))) await this.get(key)
+    secrets.delete(`server:${id}`)
+    references.forget(id)
+    this.#known.delete(id)
+    upstreams.remove(id)
+    catalogues.forget(id)
+    this.forget(id)
+    facts.publish('server_removed', { server_id: id, type: this.kind })
+  }
+
   /** Masks the secrets of a record that is not stored yet, in case it is refused. */
-  async function maskingSecretsOf<R>(record: T, work: () => Promise<R>): Promise<R> {
-    candidates += 1
-    const owner = `candidate:${kind}:${candidates}`
+  async #maskingSecretsOf<R>(record: T, work: () => Promise<R>): Promise<R> {
+    const { secrets } = this.deps
+    this.#candidates += 1
+    const owner = `candidate:${this.kind}:${this.#candidates}`
     secrets.set(owner, secretsIn(record as Carrier))
     try {
       return await work()
@@ -84,104 +183,14 @@ export function createRegistry<T extends ServerRecord>(
       secrets.delete(owner)
     }
   }
-  let candidates = 0
-
-  const known = new Map<string, Upstream & { update(record: T): void }>()
 
   /** Called before the fact is published, so that subscribers find the server as it is now. */
-  function onStored(record: T): void {
-    secrets.set(`server:${record.id}`, secretsIn(record as Carrier))
-    const upstream = known.get(record.id) ?? upstreamFor(record)
+  #onStored(record: T): void {
+    this.deps.secrets.set(`server:${record.id}`, secretsIn(record as Carrier))
+    const upstream = this.#known.get(record.id) ?? this.upstreamFor(record)
     upstream.update(record)
-    known.set(record.id, upstream)
-    upstreams.add(upstream)
-  }
-
-  return {
-    list: () => store.all(),
-    get,
-
-    /** Call once, before anything else. From then on, the secrets of stored servers are masked in log lines. */
-    async load(): Promise<T[]> {
-      const records = await store.all()
-      for (const record of records) onStored(record)
-      return records
-    },
-
-    async call(key: string, call: ToolCall): Promise<CallResult> {
-      const { id } = await get(key).catch((error: Error) => {
-        const { tool, by, args } = call
-        calls.refuse({ server_id: idIn(key), tool, by, args }, 'unknown_server', error.message)
-        throw error
-      })
-      await upstreams.refreshFor(id, call.tool)
-      return upstreams.call(id, call)
-    },
-
-    /** A stored value in full. The audit row is written first. */
-    async reveal(key: string, input: RevealInput, by: Caller): Promise<Revealed> {
-      const record = await get(key)
-      const value = storedValue(record as Carrier, input)
-      await audit({ action: 'server_secret_revealed', subject: record.id, ...by, detail: { ...input } })
-      return { value }
-    },
-
-    async add(fields: Fields<T>, by: Caller): Promise<T> {
-      const id = slugOf(fields.name)
-      const record = { ...fields, id, created_at: now(), updated_at: now(), revision: 1 } as unknown as T
-      const added = { action: 'server_added', subject: id, ...by, detail: shown(record) }
-      const outcome = await maskingSecretsOf(record, async () => {
-        references.check(record as Carrier)
-        return store.insert(record, added)
-      })
-      if (outcome === 'full') throw tooMany()
-      if (outcome === 'taken') throw nameTaken(id)
-      onStored(record)
-      facts.publish('server_added', { server_id: id, type: kind })
-      return record
-    },
-
-    /** `edit` returns the new values. Nothing is written when they are equal to the old ones. */
-    async change(
-      key: string,
-      revision: number | 'unknown' | undefined,
-      edit: (current: T) => Partial<T>,
-      by: Caller,
-    ): Promise<T> {
-      const { id } = await get(key)
-      let changed: string[] = []
-      const outcome = await store.change(id, (current) => {
-        if (revision !== undefined && revision !== current.revision) throw stale(noun, current)
-        const edited = { ...current, ...edit(current) }
-        changed = Object.keys(edited).filter(
-          (field) => !same(edited[field as keyof T], current[field as keyof T]),
-        )
-        if (changed.length === 0) return undefined
-        if (changed.some((field) => REFERRING.has(field))) references.check(edited as Carrier)
-        const next = { ...edited, updated_at: now(), revision: current.revision + 1 }
-        const detail = { changed: difference(changed, shown(current), shown(next)) }
-        return { next, audit: { action: 'server_updated', subject: id, ...by, detail } }
-      })
-      if (outcome === undefined) return get(key)
-      if (outcome === 'taken') throw nameTaken(id)
-      onStored(outcome)
-      if (changed.length > 0) facts.publish('server_updated', { server_id: id, type: kind, changed })
-      return outcome
-    },
-
-    /** The fact is published last, so that subscribers do not find the server any more. */
-    async remove(key: string, by: Caller, forget: (id: string) => void): Promise<void> {
-      const record = await get(key)
-      const removed = { action: 'server_removed', subject: record.id, ...by, detail: shown(record) }
-      if (!(await store.remove(record.id, removed))) await get(key)
-      secrets.delete(`server:${record.id}`)
-      references.forget(record.id)
-      known.delete(record.id)
-      upstreams.remove(record.id)
-      catalogues.forget(record.id)
-      forget(record.id)
-      facts.publish('server_removed', { server_id: record.id, type: kind })
-    },
+    this.#known.set(record.id, upstream)
+    this.deps.upstreams.add(upstream)
   }
 }
 

@@ -2,15 +2,22 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
-import type { ErrorCode } from '../../kernel/errors.ts'
+import { type ErrorCode, invalidField } from '../../kernel/errors.ts'
 import * as tool from '../../kernel/tool-fields.ts'
 import { type Caller, listOf } from '../../kernel/wire.ts'
 import type { CallOptions, CallResult } from '../../mcp/protocol/call.ts'
 import { Diagnosis } from './diagnosis.ts'
-import type { Elicitations } from './elicitations.ts'
-import { Revealed, type RevealInput, revealInput } from './reveal.ts'
-import { IfMatch, revisionOf, ServerKey } from './server-fields.ts'
-import type { ServerRecord } from './server-registry.ts'
+import { ElicitationAnswer, ElicitationKey, type Elicitations } from './elicitations.ts'
+import {
+  IfMatch,
+  Revealed,
+  type RevealInput,
+  revealInput,
+  revisionOf,
+  ServerKey,
+  type ServerRecord,
+} from './server-fields.ts'
+
 import { acceptsEvents, EVENT_STREAM, streamedCall } from './streamed-call.ts'
 import type { ToolCall } from './upstream.ts'
 
@@ -221,4 +228,24 @@ export function abortOnDisconnect({ raw }: FastifyReply): AbortSignal {
     if (!raw.writableEnded) disconnected.abort()
   })
   return disconnected.signal
+}
+
+export function elicitationRoutes(elicitations: Elicitations): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const answer = {
+      tags: ['Calls'],
+      summary: 'Answer a question of a tool server',
+      description: 'For the event `elicitation` of a streamed call. Each question can be answered once.',
+      params: ElicitationKey,
+      body: ElicitationAnswer,
+      response: { 204: Type.Null() },
+    }
+    app.post('/elicitations/:id/answer', { schema: answer }, async (request, reply) => {
+      const { action, content } = request.body
+      if (content !== undefined && action !== 'accept')
+        throw invalidField('/content', 'is sent only with the action accept')
+      elicitations.answer(request.params.id, request.body)
+      return reply.code(204).send(null)
+    })
+  }
 }

@@ -3,7 +3,9 @@ import { AppError } from '../../kernel/errors.ts'
 import { slugOf } from '../../kernel/wire.ts'
 import { within } from '../../kernel/within.ts'
 import type { CallResult } from '../../mcp/protocol/call.ts'
-import { mayHaveTool } from './calls.ts'
+import { type CallRecorder, mayHaveTool } from './calls.ts'
+import type { Catalogue, Catalogues } from './catalogues.ts'
+import type { OfferSettings, ServerRecord } from './server-fields.ts'
 import type { RelayedRequest, ToolCall, Upstream } from './upstream.ts'
 
 /** How long a list of one server waits for its start. After that, the list is announced as a change. */
@@ -80,4 +82,39 @@ const describe = ({ id, kind }: Upstream): string =>
 
 function notFound(id: string): never {
   throw new AppError('not_found', `No server has the id '${id}'`)
+}
+
+export interface UpstreamDeps {
+  readonly catalogues: Catalogues
+  readonly calls: CallRecorder
+}
+
+/** The part of an upstream that is the same for both kinds of server. */
+export abstract class RegisteredUpstream<S extends ServerRecord, D extends UpstreamDeps> {
+  readonly id: string
+  /** The record as it is stored now. */
+  protected server: S
+  protected readonly deps: D
+
+  constructor(server: S, deps: D) {
+    this.id = server.id
+    this.server = server
+    this.deps = deps
+  }
+
+  update(server: S): void {
+    this.server = server
+  }
+
+  get name(): string {
+    return this.server.name
+  }
+
+  get settings(): OfferSettings {
+    return this.server
+  }
+
+  get catalogue(): Catalogue | undefined {
+    return this.deps.catalogues.of(this.id)
+  }
 }

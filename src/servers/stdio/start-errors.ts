@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from '../../kernel/errors.ts'
 import { type LastError, RETRY_LATER, type ServerState } from '../../kernel/server-state.ts'
-import type { ServerLife } from './engine.ts'
+import type { ServerLife } from './instance-pool.ts'
 import type { Server } from './servers.schema.ts'
 
 type Named = Pick<Server, 'id' | 'name' | 'package'>

@@ -1,20 +1,22 @@
 import { AppError } from '../../kernel/errors.ts'
+import type { LastError, Plan, StartOutcome } from '../../kernel/server-state.ts'
 import { within } from '../../kernel/within.ts'
 import type { CallingClient, CallResult, InstanceOwner } from '../../mcp/protocol/call.ts'
 import type { Definition } from '../../mcp/protocol/lists.ts'
 import { MODERN_VERSION } from '../../mcp/protocol/mcp-constants.ts'
+import type { StdioClient } from '../../mcp/transports/stdio/stdio-client.ts'
 import { type CallTimes, refuseUnknownTool, requestMs, startWaitMs } from '../shared/calls.ts'
 import type { DiscoveredServer } from '../shared/catalogues.ts'
-import { RegisteredUpstream, type UpstreamDeps } from '../shared/registered-upstream.ts'
-import type { RelayedRequest, ToolCall, Upstream } from '../shared/upstream.ts'
-import type { Client, ServerLife } from './engine.ts'
-import type { Instance, Instances } from './instances.ts'
+import type { RelayedRequest, ToolCall, Trouble, Upstream } from '../shared/upstream.ts'
+import { RegisteredUpstream, type UpstreamDeps } from '../shared/upstreams.ts'
+import type { Engine, Instance, InstancePool, ServerLife } from './instance-pool.ts'
 import type { Server } from './servers.schema.ts'
 import { notRunning, startError, stopped } from './start-errors.ts'
-import { troubleOf } from './trouble.ts'
 
 export interface StdioUpstreamDeps extends UpstreamDeps {
-  readonly instances: Instances
+  readonly engine: Engine
+  readonly instances: InstancePool
+  readonly planOf: (server: Server) => Plan
   /** Receives the notifications of an instance that all sessions of one agent share. */
   readonly onAgentNote: (agentType: string, ...note: Parameters<InstanceOwner['notify']>) => void
   readonly isStopped: (server: Server) => boolean
@@ -35,11 +37,11 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
   readonly kind = 'stdio'
 
   get status(): string {
-    return this.deps.instances.statusOf(this.id)
+    return this.deps.engine.statusOf(this.id)
   }
 
   get trouble(): Upstream['trouble'] {
-    return troubleOf(this.deps.instances.life(this.id))
+    return troubleOf(this.deps.engine.life(this.id))
   }
 
   get isAwake(): boolean {
@@ -51,11 +53,11 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
   }
 
   get isUnlisted(): boolean {
-    return !this.catalogue && this.deps.instances.life(this.id).client?.listError !== undefined
+    return !this.catalogue && this.deps.engine.life(this.id).client?.listError !== undefined
   }
 
   wake(): Promise<unknown> | undefined {
-    return this.catalogue || this.status !== 'idle' ? undefined : this.deps.instances.wake(this.id)
+    return this.catalogue || this.status !== 'idle' ? undefined : this.deps.engine.wake(this.id)
   }
 
   /** On the path of every call of an agent: nothing is awaited while the shared process is running. */
@@ -78,7 +80,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
       return send(times, instance)
     }
     return calls.record(server, call, (times) => {
-      const isRunning = this.deps.instances.clientOf(this.id) !== undefined
+      const isRunning = this.deps.engine.clientOf(this.id) !== undefined
       if (!isRunning) this.#lifeFor(call)
       const own = this.#instanceFor(options.client)
       if (!own) refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
@@ -95,21 +97,21 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
   }
 
   async refresh(request: Waiting): Promise<void> {
-    const { instances } = this.deps
-    if (!instances.life(this.id).client) {
+    const { engine } = this.deps
+    if (!engine.life(this.id).client) {
       if (!this.catalogue) await this.#started({ ...request, options: { signal: request.options.signal } }) // which lists the tools
       if (this.catalogue) return
     }
-    await instances.using(this.id, (client) => client.refresh(LIST_MS))
+    await engine.using(this.id, (client) => client.refresh(LIST_MS))
   }
 
   async modernCapabilities({ waits }: Pick<RelayedRequest, 'waits'>): Promise<Definition | undefined> {
     const { catalogue } = this
     if (catalogue?.protocol_version === MODERN_VERSION) return catalogue.capabilities
     if (catalogue?.modern_capabilities !== undefined) return catalogue.modern_capabilities ?? undefined
-    const { instances, catalogues } = this.deps
+    const { engine, catalogues } = this.deps
     await this.#started({ options: {}, waits })
-    const found = await instances.using(this.id, (running) => running.modernCapabilities())
+    const found = await engine.using(this.id, (running) => running.modernCapabilities())
     if (found !== undefined) catalogues.learnModern(this.id, found)
     return found ?? undefined
   }
@@ -125,7 +127,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
 
   notify(client: CallingClient, method: string, params: unknown): void {
     const instance = this.#instanceOf(client)
-    if (instance) this.deps.instances.life(instance.id).client?.notify(method, params)
+    if (instance) this.deps.engine.life(instance.id).client?.notify(method, params)
   }
 
   release(client: CallingClient): void {
@@ -139,9 +141,9 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
     return all.size === 0 ? undefined : all.get(client.owner.id)
   }
 
-  #using<R>(instance: Instance | undefined, request: (client: Client) => Promise<R>): Promise<R> {
-    const { instances } = this.deps
-    return instance ? instances.usingInstance(instance, request) : instances.using(this.id, request)
+  #using<R>(instance: Instance | undefined, request: (client: StdioClient) => Promise<R>): Promise<R> {
+    const { engine, instances } = this.deps
+    return instance ? instances.using(instance, request) : engine.using(this.id, request)
   }
 
   /** The instance that runs for this client alone. Undefined when the client shares the server with others. */
@@ -149,9 +151,9 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
     const { sharing } = this.server
     if (!client || sharing === 'shared') return undefined
     if (sharing === 'auto' && this.#isShared(client)) return undefined
-    if (NOT_STARTED.includes(this.status)) return undefined // and the shared process says why
+    if (NOT_STARTED.includes(this.status)) return undefined // the error of the shared process says why
     const owner = sharing === 'per_agent' ? this.#agentOwner(client) : client.owner
-    return this.deps.instances.open(this.server, owner)
+    return this.deps.instances.open(this.server, owner, this.deps.planOf)
   }
 
   /** A session that has used the shared process stays with it, because the process may keep its state. */
@@ -172,7 +174,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
 
   /** Throws when the server is not running and is not started automatically. */
   #lifeFor({ waits }: Pick<ToolCall, 'waits'>): ServerLife {
-    const life = this.deps.instances.life(this.id)
+    const life = this.deps.engine.life(this.id)
     const { status } = life.state
     const starts = status === 'idle' || status === 'starting' || (waits && RECOVERING.includes(status))
     if (!life.client && status !== 'running' && (!starts || this.isStopped))
@@ -185,21 +187,21 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
     const timeoutMs = startWaitMs(call, this.server.timeouts)
     const life = this.#lifeFor(call)
     const { client, signal } = call.options
-    const { instances } = this.deps
+    const { engine } = this.deps
     if (!this.#instanceFor(client)) {
       if (!life.client && (life.state.status !== 'running' || call.waits))
-        await this.#settled(instances.wake(this.id, timeoutMs), timeoutMs, signal)
+        await this.#settled(engine.wake(this.id, timeoutMs), timeoutMs, signal)
     }
     const own = this.#instanceFor(client) // the start may have shown that the server depends on its client
-    if (own && !instances.life(own.id).client) {
-      await this.#settled(instances.start(own.id), timeoutMs, signal)
+    if (own && !engine.life(own.id).client) {
+      await this.#settled(engine.start(own.id), timeoutMs, signal)
       await own.owner.onStarted?.(this.id)
     }
     return own
   }
 
   async #settled(
-    start: ReturnType<Instances['start']>,
+    start: Promise<StartOutcome>,
     timeoutMs: number,
     signal: Waiting['options']['signal'],
   ): Promise<void> {
@@ -208,6 +210,45 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
     if (outcome === 'late') {
       throw new AppError('start_timeout', `'${server.name}' did not start within ${timeoutMs / 1000} s`)
     }
-    if (!outcome.ok) throw startError(server, outcome.error, this.deps.instances.life(this.id))
+    if (!outcome.ok) throw startError(server, outcome.error, this.deps.engine.life(this.id))
+  }
+}
+
+/** A server that sleeps, or that a person has stopped, has none. */
+function troubleOf({ state, lastError, lastExit, client }: ServerLife): Upstream['trouble'] {
+  switch (state.status) {
+    case 'backoff':
+      return crash(state.error)
+    case 'failed':
+      return { kind: 'failed', what: 'cannot start', ...causeOf(state.error) }
+    case 'stopped':
+      return lastError && lastExit?.code !== 0 ? crash(lastError) : undefined
+    case 'starting':
+    case 'stopping':
+      return 'unsettled'
+    case 'idle':
+      return undefined
+    case 'running':
+      return client && degraded(client)
+  }
+}
+
+const crash = (error: LastError): Trouble => ({
+  kind: 'crashed',
+  what: error.code === 'start_timeout' ? 'did not start in time' : 'crashed',
+  ...causeOf(error),
+})
+
+const causeOf = ({ message, hint }: LastError) => ({ message, hint })
+
+function degraded({ listError, strayLines }: NonNullable<ServerLife['client']>): Trouble | undefined {
+  if (listError)
+    return { kind: 'degraded', what: 'is running, but cannot list its tools', ...causeOf(listError) }
+  if (strayLines === 0) return undefined
+  return {
+    kind: 'degraded',
+    what: 'is running, but writes text to stdout that is not an MCP message',
+    message: `${strayLines} ${strayLines === 1 ? 'line' : 'lines'} on stdout so far`,
+    hint: 'Make it log to stderr. The lines are in its log',
   }
 }

@@ -5,7 +5,7 @@ import type { AgentFiles } from '../../../agents/read/projects.ts'
 import { differences, identityOf } from '../../../agents/read/server-identity.ts'
 import { slugOf } from '../../../kernel/wire.ts'
 import { npxPackage } from '../../../servers/shared/definition/npx-package.ts'
-import { fitName, nameOfPackage } from '../../../servers/shared/server-name.ts'
+import { fitName, nameOfPackage } from '../../../servers/shared/definition/server-name.ts'
 import { type EntryPlace, type ImportedEntry, importEntry } from './agent-entry.ts'
 
 /** An entry of an agent's file. */

@@ -4,7 +4,7 @@ import { isObject } from '../../../kernel/is-object.ts'
 import { maskOAuth } from '../../../kernel/secrets/mask-oauth.ts'
 import { MASK, maskArgs, maskCommand, maskUrl, maskValues } from '../../../kernel/secrets/secrets.ts'
 import { Vault } from '../../../kernel/secrets/vault.ts'
-import { hashOf } from '../../../servers/shared/definition/definition-hash.ts'
+import { hashOf } from '../../../servers/shared/definition-hash.ts'
 import { type ExportFile, PART_LENGTH, type Sealed } from './export-file.schema.ts'
 
 /** The fields of a server as they are sent to add it. */

@@ -1,5 +1,10 @@
 import { maskArgs } from '../../../kernel/secrets/secrets.ts'
-import { fitName, meaningfulPart, nameOfPackage, nameOfPath } from '../../../servers/shared/server-name.ts'
+import {
+  fitName,
+  meaningfulPart,
+  nameOfPackage,
+  nameOfPath,
+} from '../../../servers/shared/definition/server-name.ts'
 import type { Definition } from '../../translate/translate-definition.ts'
 import { shown } from './snippet-error.ts'
 

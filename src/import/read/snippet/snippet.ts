@@ -1,6 +1,6 @@
 import { AppError } from '../../../kernel/errors.ts'
 import { slugOf } from '../../../kernel/wire.ts'
-import { fitName, namesLike } from '../../../servers/shared/server-name.ts'
+import { fitName, namesLike } from '../../../servers/shared/definition/server-name.ts'
 import type { Definition } from '../../translate/translate-definition.ts'
 import { deriveName } from './snippet-definition.ts'
 import { readEntry } from './snippet-entry.ts'

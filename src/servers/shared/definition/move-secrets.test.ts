@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { escapeReferences } from '../../../kernel/secrets/references.ts'
 import type { Carrier } from '../../../kernel/secrets/secrets.ts'
-import { resolveDefinition } from './definition-texts.ts'
+import { resolveDefinition } from './definition-references.ts'
 import { moveSecrets, type PlainSecret, plainSecretsIn } from './move-secrets.ts'
 
 function move(definition: Carrier) {

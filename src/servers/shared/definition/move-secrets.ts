@@ -1,7 +1,7 @@
 import { parseReferences, resolveReferences, writeReference } from '../../../kernel/secrets/references.ts'
 import { isSecretName } from '../../../kernel/secrets/secret-names.ts'
 import { type Carrier, MASK, maskArg, maskCommand } from '../../../kernel/secrets/secrets.ts'
-import { changeTexts, type PlacedText } from './definition-texts.ts'
+import { changeTexts, type PlacedText } from './definition-references.ts'
 
 export interface PlainSecret {
   /** `env API_KEY`, `argument 3`, `header Authorization`, `url`. */

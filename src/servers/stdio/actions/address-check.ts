@@ -1,5 +1,5 @@
 import type { Check } from '../../shared/diagnosis.ts'
-import type { ServerLife } from '../engine.ts'
+import type { ServerLife } from '../instance-pool.ts'
 import type { Startable } from './trial.ts'
 
 /** Whether a port accepts connections now; undefined if the host must not be contacted. */

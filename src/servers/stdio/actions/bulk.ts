@@ -44,9 +44,9 @@ export async function runBulk(servers: Servers, input: BulkInput, by: Caller): P
   return { action, items, total: items.length, failed: items.filter(({ ok }) => !ok).length }
 }
 
-async function keysOf({ list }: Pick<Servers, 'list'>, { ids, tag }: BulkInput): Promise<readonly string[]> {
+async function keysOf(servers: Pick<Servers, 'list'>, { ids, tag }: BulkInput): Promise<readonly string[]> {
   if ((ids === undefined) === (tag === undefined))
     throw invalidField(ids ? '/tag' : '/ids', 'exactly one of ids and tag is required')
   if (ids !== undefined) return ids
-  return (await list()).filter(({ tags }) => tags.some((each) => each === tag)).map(({ id }) => id)
+  return (await servers.list()).filter(({ tags }) => tags.some((each) => each === tag)).map(({ id }) => id)
 }

@@ -1,12 +1,12 @@
 import { MASK, maskArgs, maskCommand } from '../../../kernel/secrets/secrets.ts'
 import type { PastExit } from '../../../kernel/server-state.ts'
-import { commandLine } from '../../shared/definition/command-line.ts'
-import type { References } from '../../shared/definition/references.ts'
-import { type Check, type Diagnosis, explained } from '../../shared/diagnosis.ts'
-import type { ServerLife } from '../engine.ts'
-import type { InstanceView } from '../live.schema.ts'
+import type { References } from '../../shared/definition/definition-references.ts'
+import { type Check, commandLine, type Diagnosis, explained } from '../../shared/diagnosis.ts'
+
+import type { ServerLife } from '../instance-pool.ts'
 import { type ProgramOf, programFor } from '../run-settings.ts'
-import type { Server } from '../servers.schema.ts'
+import type { InstanceView, Server } from '../servers.schema.ts'
+
 import type { TrialReport } from './actions.schema.ts'
 import { addressCheck, type Probe } from './address-check.ts'
 import type { Startable, Tried } from './trial.ts'
@@ -25,7 +25,7 @@ export type PlaceAbilities = () => Promise<
   >
 >
 
-interface Deps {
+export interface DiagnosisDeps {
   readonly references: Pick<References, 'resolve'>
   readonly programOf: ProgramOf
   readonly findProgram: FindProgram
@@ -48,7 +48,7 @@ interface Current {
 const ACTIVE: readonly string[] = ['starting', 'stopping', 'backoff']
 
 /** What a start needs, whether it is there, and whether the server answers. One that is not running is started once. */
-export async function diagnose(server: Server, current: Current, deps: Deps): Promise<Diagnosis> {
+export async function diagnose(server: Server, current: Current, deps: DiagnosisDeps): Promise<Diagnosis> {
   const checks: Check[] = []
   const resolved = deps.references.resolve(server.id, server)
   checks.push({
@@ -99,7 +99,7 @@ function listed(names: readonly string[]): string {
 /** Apps that are started from a desktop have another PATH than a terminal, so the login shell may find the program. */
 async function repairOf(
   wanted: Parameters<FindProgram>[0],
-  { findProgram, shellPath }: Pick<Deps, 'findProgram' | 'shellPath'>,
+  { findProgram, shellPath }: Pick<DiagnosisDeps, 'findProgram' | 'shellPath'>,
 ): Promise<Diagnosis['repair']> {
   const PATH = await shellPath()
   if (PATH === undefined) return null
@@ -166,7 +166,7 @@ function processCheck({ sharing }: Server, { instances, sharingReason }: Current
 async function handshakeCheck(
   server: Server,
   { life, toolCount }: Current,
-  { tryOut }: Deps,
+  { tryOut }: DiagnosisDeps,
 ): Promise<Check> {
   const check = (ok: boolean, detail: string): Check => ({ name: 'handshake', ok, detail })
   const { status } = life.state

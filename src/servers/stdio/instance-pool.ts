@@ -1,8 +1,15 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { Plan, Resources, ServerState, StartOutcome } from '../../kernel/server-state.ts'
+import type { Life, Plan, Resources, ServerState, StartOutcome } from '../../kernel/server-state.ts'
 import type { InstanceOwner } from '../../mcp/protocol/call.ts'
+import type { StdioClient } from '../../mcp/transports/stdio/stdio-client.ts'
+import type { Supervisor } from '../../supervisor/supervisor.ts'
 import type { DiscoveredServer } from '../shared/catalogues.ts'
-import type { Client, Engine, ServerLife } from './engine.ts'
+import type { References, Resolved, SecretVersions } from '../shared/definition/definition-references.ts'
+import type { Server } from './servers.schema.ts'
+
+/** Runs processes: the one that the clients of a server share has the id of the server. */
+export type Engine = Supervisor<StdioClient>
+export type ServerLife = Life<StdioClient>
 
 /** A process of a server that runs for one client alone: a session, an agent, or a modern client. */
 export interface Instance {
@@ -19,13 +26,6 @@ export interface Instance {
   usedAt: number
 }
 
-interface Limits {
-  readonly id: string
-  readonly name: string
-  readonly max_instances: number
-  readonly idle_timeout_s: number
-}
-
 interface Deps {
   readonly engine: Engine
   readonly onChange: (serverId: string) => void
@@ -36,15 +36,13 @@ const NONE: ReadonlyMap<string, Instance> = new Map()
 const ENDED: readonly ServerState['status'][] = ['idle', 'stopped', 'failed', 'backoff']
 
 /**
- * Runs the processes of servers: one that clients share, and instances that run for one client alone. An instance ends
- * with the session of its client, when it is idle, and when its server is stopped, restarted or changed.
+ * The instances of servers, beside the processes that clients share. An instance ends with the session of its client, when
+ * it is idle, and when its server is stopped, restarted or deleted.
  */
-export class Instances implements Engine {
+export class InstancePool {
   readonly #engine: Engine
   readonly #onChange: (serverId: string) => void
-  readonly #plans = new Map<string, Plan>()
   readonly #byId = new Map<string, Instance>()
-  /** By server, then by the id of the owner. Replaced with every change, so that views can be compared by identity. */
   readonly #byServer = new Map<string, ReadonlyMap<string, Instance>>()
   #lastNumber = 0
 
@@ -63,7 +61,7 @@ export class Instances implements Engine {
   }
 
   /** The instance of an owner. A new one has to be started. Throws when the server has no room for another one. */
-  open(server: Limits, owner: InstanceOwner): Instance {
+  open(server: Server, owner: InstanceOwner, planOf: (server: Server) => Plan): Instance {
     const known = this.of(server.id).get(owner.id)
     if (known) return known
     this.#makeRoom(server)
@@ -78,13 +76,12 @@ export class Instances implements Engine {
       calls: 0,
       usedAt: performance.now(),
     }
-    const plan = this.#plans.get(server.id)
-    if (plan)
-      this.#engine.register(instance.id, {
-        ...plan,
-        restart: { ...plan.restart, policy: 'never' },
-        sleeps_after_s: server.idle_timeout_s,
-      })
+    const plan = planOf(server)
+    this.#engine.register(instance.id, {
+      ...plan,
+      restart: { ...plan.restart, policy: 'never' },
+      sleeps_after_s: server.idle_timeout_s,
+    })
     this.#byId.set(instance.id, instance)
     this.#byServer.set(server.id, new Map(this.of(server.id)).set(owner.id, instance))
     this.#onChange(server.id)
@@ -100,63 +97,27 @@ export class Instances implements Engine {
 
   /** The sum of all processes of a server. */
   resourcesOf(serverId: string): Resources | null {
-    const shared = this.#engine.life(serverId).resources
-    if (!this.#byServer.has(serverId)) return shared
-    let sum = shared
-    for (const { id } of this.of(serverId).values()) sum = added(sum, this.#engine.life(id).resources)
-    return sum
+    const own = [...this.of(serverId).values()].map(({ id }) => this.#engine.life(id).resources)
+    return sumOf([this.#engine.life(serverId).resources, ...own])
   }
 
-  register(id: string, plan: Plan): void {
-    this.#plans.set(id, plan)
-    this.#engine.register(id, plan)
+  /** Restarts the process of a server that clients share. Instances are not started again before they are needed. */
+  restart(serverId: string): Promise<StartOutcome> {
+    void this.#endAll(serverId)
+    return this.#engine.restart(serverId)
   }
 
-  start(id: string): Promise<StartOutcome> {
-    return this.#engine.start(id)
+  /** Stops all processes of a server. */
+  async stop(serverId: string): Promise<void> {
+    await Promise.all([this.#endAll(serverId), this.#engine.stop(serverId)])
   }
 
-  wake(id: string, withinMs?: number): Promise<StartOutcome> {
-    return this.#engine.wake(id, withinMs)
-  }
-
-  /** Instances are not started again before they are needed. */
-  restart(id: string): Promise<StartOutcome> {
-    void this.#endAll(id)
-    return this.#engine.restart(id)
-  }
-
-  async stop(id: string): Promise<void> {
-    await Promise.all([this.#endAll(id), this.#engine.stop(id)])
-  }
-
-  sleep(id: string): Promise<void> {
-    return this.#engine.sleep(id)
-  }
-
-  async remove(id: string): Promise<void> {
-    await Promise.all([this.#endAll(id), this.#engine.remove(id)])
-    this.#plans.delete(id)
-  }
-
-  life(id: string): ServerLife {
-    return this.#engine.life(id)
-  }
-
-  clientOf(id: string): Client | undefined {
-    return this.#engine.clientOf(id)
-  }
-
-  statusOf(id: string): ServerState['status'] {
-    return this.#engine.statusOf(id)
-  }
-
-  using<R>(id: string, request: (client: Client) => Promise<R>): Promise<R> {
-    return this.#engine.using(id, request)
+  async remove(serverId: string): Promise<void> {
+    await Promise.all([this.#endAll(serverId), this.#engine.remove(serverId)])
   }
 
   /** Sends a request to an instance, which is not ended meanwhile to make room for another one. */
-  async usingInstance<R>(instance: Instance, request: (client: Client) => Promise<R>): Promise<R> {
+  async using<R>(instance: Instance, request: (client: StdioClient) => Promise<R>): Promise<R> {
     instance.calls += 1
     try {
       return await this.#engine.using(instance.id, request)
@@ -167,7 +128,7 @@ export class Instances implements Engine {
   }
 
   /** At the limit, the instance that has been unused for the longest time ends. */
-  #makeRoom({ id, name, max_instances }: Limits): void {
+  #makeRoom({ id, name, max_instances }: Server): void {
     const instances = [...this.of(id).values()]
     if (instances.length < max_instances) return
     const [idlest] = instances
@@ -197,11 +158,60 @@ export class Instances implements Engine {
   }
 }
 
+export function sumOf(all: readonly (Resources | null)[]): Resources | null {
+  let sum: Resources | null = null
+  for (const each of all) sum = added(sum, each)
+  return sum
+}
+
 function added(one: Resources | null, other: Resources | null): Resources | null {
   if (!one || !other) return one ?? other
   return {
     cpu_pct: Math.round((one.cpu_pct + other.cpu_pct) * 10) / 10,
     rss_bytes: one.rss_bytes + other.rss_bytes,
     processes: one.processes + other.processes,
+  }
+}
+
+/** Resolves the references of servers at their start, and keeps which secrets each process was started with. */
+export class StartedWith {
+  readonly #references: References
+  readonly #engine: Pick<Engine, 'life'>
+  readonly #instances: InstancePool
+  /** By the id of the process in the engine. Only processes that were started with a secret. */
+  readonly #versions = new Map<string, SecretVersions>()
+
+  constructor(references: References, engine: Pick<Engine, 'life'>, instances: InstancePool) {
+    this.#references = references
+    this.#engine = engine
+    this.#instances = instances
+  }
+
+  /** Called when a process is started. */
+  resolve(server: Server, processId: string): Resolved<Server> {
+    const resolved = this.#references.resolve(server.id, server)
+    this.#versions.delete(processId)
+    if (resolved.ok && resolved.versions.size > 0) {
+      this.#forgetEnded(server.id)
+      this.#versions.set(processId, resolved.versions)
+    }
+    return resolved
+  }
+
+  /** Whether a process runs with a secret that has changed since its start. */
+  isOutdated({ id }: Server): boolean {
+    if (this.#versions.size === 0) return false
+    return [id, ...[...this.#instances.of(id).values()].map((instance) => instance.id)].some((process) => {
+      const versions = this.#versions.get(process)
+      if (!versions || !this.#references.isOutdated(versions)) return false
+      const { status } = this.#engine.life(process).state
+      return status === 'running' || status === 'starting'
+    })
+  }
+
+  /** The id of an instance is never used again. */
+  #forgetEnded(serverId: string): void {
+    for (const id of this.#versions.keys())
+      if (id.startsWith(`${serverId}~`) && !this.#instances.get(id)) this.#versions.delete(id)
   }
 }

@@ -2,17 +2,15 @@ import { memo } from '../../kernel/memo.ts'
 import { laterDelays } from '../../kernel/restart-delays.ts'
 import { publicArgs, publicCommand } from '../../kernel/secrets/public-view.ts'
 import { maskArgs, maskCommand, maskValues } from '../../kernel/secrets/secrets.ts'
-import type { LastExit, Resources, RestartRules } from '../../kernel/server-state.ts'
+import type { LastExit, RestartRules } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { ClientDependency } from '../../mcp/protocol/call.ts'
 import type { Catalogue } from '../shared/catalogues.ts'
 import type { Health, Stats } from '../shared/server-fields.ts'
 import { tokensOf } from '../shared/tool-view.ts'
-import type { Engine, ServerLife } from './engine.ts'
-import type { Instance } from './instances.ts'
+import { type Engine, type Instance, type ServerLife, sumOf } from './instance-pool.ts'
 import { placeOf, shownOptions } from './isolation.ts'
-import type { DesiredState, InstanceView, Live } from './live.schema.ts'
-import type { Server, ServerView } from './servers.schema.ts'
+import type { DesiredState, InstanceView, Live, Server, ServerView } from './servers.schema.ts'
 
 /** The stored fields of a server, with secrets masked, as a caller with the token sees them. */
 export const definitionOf = memo((server: Server): Omit<ServerView, keyof Live> => {
@@ -23,35 +21,25 @@ export const definitionOf = memo((server: Server): Omit<ServerView, keyof Live> 
   const command = maskCommand(server.command)
   const auto_start = start_mode === 'eager'
   const { isolation, isolation_options } = server
-  const confinement = {
-    isolation,
-    isolation_options: shownOptions(isolation_options),
-    place: placeOf(server),
-  }
-  const run = {
-    ...confinement,
-    start_mode,
-    auto_start,
-    idle_timeout_s,
-    sharing,
-    max_instances,
-    restart,
-    timeouts,
-  }
-  const settings = { ...run, tools, expose }
+  const place = { isolation, isolation_options: shownOptions(isolation_options), place: placeOf(server) }
+  const run = { start_mode, auto_start, idle_timeout_s, sharing, max_instances, restart, timeouts }
+  const settings = { ...place, ...run, tools, expose }
   return { id, type: 'stdio', name, command, package: from, ...shown, ...settings, ...times, revision }
 })
 
-/** The same for a caller without the token, who sees less of the command. */
-export const publicDefinitionOf = memo((server: Server): Omit<ServerView, keyof Live> => {
+/** The stored fields as a caller without the token sees them, with less of the command. */
+const publicDefinitionOf = memo((server: Server): Omit<ServerView, keyof Live> => {
   const { command, args } = server
   return { ...definitionOf(server), command: publicCommand(command), args: publicArgs(command, args) }
 })
 
-export interface Current {
-  readonly life: ServerLife
-  /** Of all processes together. */
-  readonly resources: Resources | null
+/** The values that the current state of a server is shown from, except its uptime, which is different each time. */
+export interface Shown
+  extends Pick<ServerLife, 'state' | 'restartCount' | 'recentExits' | 'lastError' | 'resources'> {
+  readonly isRecent: boolean
+  readonly strayLines: number
+  readonly listProblem: string | undefined
+  readonly listHint: string | null | undefined
   /** The instances that run for one client alone. */
   readonly instances: readonly InstanceView[]
   readonly desired: DesiredState
@@ -63,52 +51,53 @@ export interface Current {
   readonly restartNeeded: boolean
 }
 
-/** The values that `liveOf` shows, except the uptime, which is different each time. */
-export function shownIn(current: Current): unknown[] {
-  const { life, instances, desired, catalogue, stats, linesDropped, usedBy, restartNeeded } = current
-  const { state, restartCount, lastExit, lastError, resources, client } = life
-  const own = instances.flatMap((instance) => [instance.id, instance.pid, instance.resources])
-  const runtime = [state, restartCount, lastExit, lastError, resources, isRecent(life)]
-  const problems = [client?.strayLines, client?.listError?.message]
-  return [...runtime, ...own, ...problems, desired, catalogue, stats, linesDropped, usedBy, restartNeeded]
+/** The part of `Shown` that the shared process shows. */
+export function shownLife(life: ServerLife) {
+  const { state, restartCount, recentExits, lastError, resources, client, uptimeMs } = life
+  const isRecent = (uptimeMs ?? 0) < RECENT_MS
+  const { strayLines = 0, listError } = client ?? {}
+  const problems = { strayLines, listProblem: listError?.message, listHint: listError?.hint }
+  return { state, restartCount, recentExits, lastError, resources, isRecent, ...problems }
 }
 
 export const uptimeOf = ({ uptimeMs }: ServerLife): number | null =>
   uptimeMs === null ? null : Math.round(uptimeMs) / 1000
 
-/** The fields that show the current state of a server. */
-export function liveOf(current: Current, { max_delay_s }: RestartRules): Live {
-  const { life, resources, instances, desired, catalogue, stats, linesDropped, usedBy } = current
-  const { state, restartCount, lastExit, lastError } = life
+/** The view without the uptime. `isOwner`: the caller has the token. */
+export const viewOf = (server: Server, shown: Shown, isOwner: boolean): Omit<ServerView, 'uptime_s'> => ({
+  ...(isOwner ? definitionOf(server) : publicDefinitionOf(server)),
+  ...liveOf(shown, server.restart),
+})
+
+function liveOf(shown: Shown, { max_delay_s }: RestartRules): Omit<Live, 'uptime_s'> {
+  const { state, recentExits, lastError, catalogue } = shown
+  const [lastExit] = recentExits
   const tool_count = catalogue?.tools.length ?? null
+  const instances = [...sharedInstance(shown), ...shown.instances]
   return {
     status: state.status,
-    desired_state: desired,
-    health: healthOf(life, tool_count),
+    desired_state: shown.desired,
+    health: healthOf(shown, tool_count),
     pid: state.status === 'running' ? state.pid : null,
     started_at: state.status === 'running' ? isoTime(state.started_at) : null,
-    uptime_s: uptimeOf(life),
-    restart_count: restartCount,
+    restart_count: shown.restartCount,
     next_retry_at: state.status === 'backoff' ? isoTime(state.next_retry_at) : null,
     later_retries_s: state.status === 'backoff' ? laterDelays(state.attempt, max_delay_s) : [],
-    last_exit: lastExit && exitView(lastExit),
-    recent_exits: life.recentExits.map((exit) => ({
-      ...exitView(exit),
-      ran_s: Math.round(exit.ranMs) / 1000,
-    })),
+    last_exit: lastExit ? exitView(lastExit) : null,
+    recent_exits: recentExits.map((exit) => ({ ...exitView(exit), ran_s: Math.round(exit.ranMs) / 1000 })),
     last_error: lastError && { ...lastError },
     protocol_version: catalogue?.protocol_version ?? null,
     server_info: catalogue?.server_info ?? null,
     capabilities: catalogue?.capabilities ?? null,
     tool_count,
     tool_tokens: catalogue ? tokensOf(catalogue) : null,
-    resources: resources && { ...resources },
+    resources: sumOf([shown.resources, ...shown.instances.map(({ resources }) => resources)]),
     sharing_reason: sharingReason(catalogue),
-    instances: [...sharedInstance(life), ...instances],
-    stats,
-    log_lines_dropped: linesDropped,
-    used_by_agents: [...usedBy],
-    restart_needed: current.restartNeeded,
+    instances,
+    stats: shown.stats,
+    log_lines_dropped: shown.linesDropped,
+    used_by_agents: [...shown.usedBy],
+    restart_needed: shown.restartNeeded,
   }
 }
 
@@ -131,47 +120,46 @@ export const sharingReason = (catalogue: Catalogue | undefined): string | null =
   catalogue?.depends_on === undefined ? null : REASONS[catalogue.depends_on]
 
 /** The process that clients share, if it is running. */
-export function sharedInstance({ state, resources }: ServerLife): InstanceView[] {
+export function sharedInstance({ state, resources }: Pick<Shown, 'state' | 'resources'>): InstanceView[] {
   if (state.status !== 'running') return []
   const { pid, started_at } = state
-  return [
-    {
-      id: 'shared',
-      pid,
-      agent_type: null,
-      session_id: null,
-      started_at: isoTime(started_at),
-      resources: resources && { ...resources },
-    },
-  ]
+  const client = { agent_type: null, session_id: null }
+  return [{ id: 'shared', pid, ...client, started_at: isoTime(started_at), resources }]
 }
 
-/** The instances that are running. */
+/** The instances that are running. A view is the same object until its process or the resources change. */
 export function instanceViews(
   instances: ReadonlyMap<string, Instance>,
   engine: Pick<Engine, 'life'>,
 ): InstanceView[] {
   const views: InstanceView[] = []
-  for (const { id, number, owner } of instances.values()) {
-    const { state, resources } = engine.life(id)
+  for (const instance of instances.values()) {
+    const { state, resources } = engine.life(instance.id)
     if (state.status !== 'running') continue
     const { pid, started_at } = state
-    const { agentType: agent_type, sessionId: session_id } = owner
-    views.push({ id: number, pid, agent_type, session_id, started_at: isoTime(started_at), resources })
+    let view = INSTANCE_VIEWS.get(instance)
+    if (view?.pid !== pid || view.resources !== resources) {
+      const { number: id, owner } = instance
+      const { agentType: agent_type, sessionId: session_id } = owner
+      view = { id, pid, agent_type, session_id, started_at: isoTime(started_at), resources }
+      INSTANCE_VIEWS.set(instance, view)
+    }
+    views.push(view)
   }
   return views
 }
+const INSTANCE_VIEWS = new WeakMap<Instance, InstanceView>()
 
 /** The time after which a restart no longer degrades the health of a server. */
 const RECENT_MS = 5 * 60_000
 
 /** Always has a reason, and an action where one is needed. */
-function healthOf(life: ServerLife, toolCount: number | null): Health {
-  const { state, lastError } = life
+function healthOf(shown: Shown, toolCount: number | null): Health {
+  const { state, lastError } = shown
   const having = toolCount === null ? '' : ` with ${toolCount} ${toolCount === 1 ? 'tool' : 'tools'}`
   switch (state.status) {
     case 'running':
-      return problemOfRunning(life) ?? { level: 'healthy', summary: `Running${having}`, action: null }
+      return problemOfRunning(shown) ?? { level: 'healthy', summary: `Running${having}`, action: null }
     case 'idle':
       return lastError
         ? { level: 'unhealthy', summary: lastError.message, action: lastError.hint }
@@ -190,24 +178,20 @@ function healthOf(life: ServerLife, toolCount: number | null): Health {
   }
 }
 
-const isRecent = ({ uptimeMs }: ServerLife): boolean => (uptimeMs ?? 0) < RECENT_MS
-
-function problemOfRunning(life: ServerLife): Health | undefined {
-  const { client, restartCount } = life
-  const listError = client?.listError
-  if (listError) {
-    const summary = `Running, but its tools could not be listed. ${listError.message}`
-    const action = `Its list is requested again, and calls work. ${listError.hint ?? "Check the server's log"}`
+function problemOfRunning(shown: Shown): Health | undefined {
+  const { restartCount, strayLines, listProblem, listHint } = shown
+  if (listProblem !== undefined) {
+    const summary = `Running, but its tools could not be listed. ${listProblem}`
+    const action = `Its list is requested again, and calls work. ${listHint ?? "Check the server's log"}`
     return { level: 'degraded', summary, action }
   }
-  const strayLines = client?.strayLines ?? 0
   if (strayLines > 0) {
     const lines = strayLines === 1 ? 'a line' : `${strayLines} lines`
     const wrong = strayLines === 1 ? 'is not an MCP message' : 'are not MCP messages'
     const summary = `Running, but it wrote ${lines} to stdout that ${wrong}`
     return { level: 'degraded', summary, action: 'Make it log to stderr. The lines are in its log' }
   }
-  if (restartCount > 0 && isRecent(life)) {
+  if (restartCount > 0 && shown.isRecent) {
     const times = restartCount === 1 ? 'once' : `${restartCount} times`
     const summary = `Running again after an unexpected exit; restarted ${times}`
     return { level: 'degraded', summary, action: "Check last_exit and the server's log" }

@@ -1,4 +1,4 @@
-import { AppError } from '../../kernel/errors.ts'
+import { AppError } from '../../../kernel/errors.ts'
 
 const MAX_NAME = 64
 const NAME = /^[A-Za-z0-9][\w .-]*$/

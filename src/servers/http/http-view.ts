@@ -7,8 +7,7 @@ import type { Catalogue } from '../shared/catalogues.ts'
 import type { Health, Stats } from '../shared/server-fields.ts'
 import { tokensOf } from '../shared/tool-view.ts'
 import type { ConnectionState } from './connection-watch.ts'
-import type { HttpServer, HttpServerView } from './http-servers.schema.ts'
-import type { Live } from './report.schema.ts'
+import type { HttpServer, HttpServerView, Live } from './http-servers.schema.ts'
 
 /** The stored fields of a server, with secrets masked. */
 export const definitionOf = memo((server: HttpServer): Omit<HttpServerView, keyof Live> => {
@@ -19,18 +18,25 @@ export const definitionOf = memo((server: HttpServer): Omit<HttpServerView, keyo
   return { id, type: 'http', name, ...shown, enabled, timeouts, oauth, tools, expose, ...times, revision }
 })
 
-/** The fields that show the current state of a server. */
-export function liveOf(
-  known: ConnectionState,
-  catalogue: Catalogue | undefined,
-  stats: Stats,
-  auth: AuthView,
-): Live {
-  const { status, latencyMs, checkedAt, nextCheckAt, lastError } = known
+/** The values that the current state of a server is shown from. */
+export interface Shown {
+  readonly connection: ConnectionState
+  readonly catalogue: Catalogue | undefined
+  readonly stats: Stats
+  readonly auth: AuthView
+}
+
+export const viewOf = (server: HttpServer, shown: Shown): HttpServerView => ({
+  ...definitionOf(server),
+  ...liveOf(shown),
+})
+
+function liveOf({ connection, catalogue, stats, auth }: Shown): Live {
+  const { status, latencyMs, checkedAt, nextCheckAt, lastError } = connection
   const tool_count = catalogue?.tools.length ?? null
   return {
     status,
-    health: healthOf(known, tool_count),
+    health: healthOf(connection, tool_count),
     auth,
     latency_ms: latencyMs,
     last_checked_at: checkedAt === null ? null : isoTime(checkedAt),

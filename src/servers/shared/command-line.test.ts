@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { commandLine, type Typed } from './command-line.ts'
+import { commandLine, type Typed } from './diagnosis.ts'
 
 const NOTES: Typed = {
   cwd: 'C:\\My notes',
