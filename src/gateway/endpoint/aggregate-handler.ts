@@ -1,6 +1,7 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { memo } from '../../kernel/memo.ts'
-import type { CallResult, Params } from '../../mcp/protocol/call.ts'
+import type { Params } from '../../mcp/protocol/call.ts'
+import { CallResult } from '../../mcp/protocol/json-rpc-message.ts'
 import { CODES, UI, uiIn } from '../../mcp/protocol/mcp-constants.ts'
 import { memberOf, RawJson, rewritten, withMembers } from '../../mcp/protocol/raw-json.ts'
 import type { Catalogue } from '../../servers/shared/catalogues.ts'
@@ -42,15 +43,14 @@ export function createAggregateHandler({ upstreams, catalogues, forward, lastPag
     nameOf = (uri: string) => catalogues.nameOf(uri, serverId, context.agentType),
   ): Promise<Buffer> {
     const result = withNames(serverId, await forward(method, params, serverId, context), nameOf)
-    return context.era === 'modern' ? completed(result, method) : result.json
+    return context.era === 'modern' ? completed(result, method) : result.bytes
   }
 
   /** Remembers the resources that a result mentions, and replaces their URIs by those that the agent uses. All other bytes stay. */
   function withNames(serverId: string, result: CallResult, nameOf: (uri: string) => string): CallResult {
     const renamed = catalogues.owners.record(serverId, result.value, nameOf)
     if (renamed === result.value) return result
-    const { json } = rewritten(new RawJson(result.json, result.value), renamed)
-    return { value: renamed, json: typeof json === 'string' ? Buffer.from(json) : json }
+    return CallResult.of(rewritten(new RawJson(result.bytes, result.value), renamed))
   }
 
   function promptNamed(name: string, { agentType, era }: RequestContext) {

@@ -1,8 +1,7 @@
 import type { HttpResponse } from '../../kernel/http/exchange.ts'
+import { LARGE_BYTES } from '../../mcp/protocol/raw-json.ts'
 import { type RequestId, resultHead, resultMessage } from './json-rpc.ts'
 
-/** Above this size, a copy costs more than three writes. */
-const LARGE_BYTES = 16 * 1024
 /** A literal, because objects that are cloned with a spread survive garbage collections. */
 const headersOf = (length: number) => ({
   'content-type': 'application/json; charset=utf-8',

@@ -185,7 +185,7 @@ export function rawParam({ body, text, paramsAt, params }: Incoming, name: strin
   const at = memberNamed(body, members, name)
   if (at < 0) return undefined
   const [start, end] = [members[at + 2] ?? 0, members[at + 3] ?? 0]
-  if (text === undefined || end - start >= LARGE_BYTES) return rawAt(body, start, end, params[name])
+  if (text === undefined || end - start > LARGE_BYTES) return rawAt(body, start, end, params[name])
   return new RawJson(text.slice(start, end), params[name])
 }
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { CallResult } from '../../mcp/protocol/call.ts'
+import { CallResult } from '../../mcp/protocol/json-rpc-message.ts'
 
 /**
  * The result of a call to a server that needs a login: a sentence with a link. Agents show it to their user, while they
@@ -8,6 +8,5 @@ import type { CallResult } from '../../mcp/protocol/call.ts'
 export function loginNeededResult(error: unknown): CallResult | undefined {
   const cause = error instanceof Error ? (error.cause ?? error) : error
   if (!(cause instanceof AppError) || cause.code !== 'login_needed') return undefined
-  const value = { content: [{ type: 'text', text: cause.message }], isError: true }
-  return { value, json: Buffer.from(JSON.stringify(value)) }
+  return CallResult.of({ content: [{ type: 'text', text: cause.message }], isError: true })
 }

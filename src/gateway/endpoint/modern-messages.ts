@@ -72,8 +72,8 @@ const TASKS = `${META_PREFIX}tasks`
 
 /** Adds the fields that modern results have and results of legacy servers lack. */
 export function completed(result: CallResult, method: string): Buffer {
-  const { json } = result
-  const lacks = (name: string) => !json.includes(`"${name}"`) || !isIn(result.value, name)
+  const { bytes: json } = result
+  const lacks = (name: string) => !result.includes(`"${name}"`) || !isIn(result.value, name)
   const missing = [
     ...(lacks('resultType') ? ['"resultType":"complete"'] : []),
     ...(CACHED.includes(method) && lacks('ttlMs') ? ['"ttlMs":0', '"cacheScope":"private"'] : []),

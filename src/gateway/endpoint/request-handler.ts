@@ -72,7 +72,7 @@ export function createRequestHandler(deps: Deps) {
     // What was admitted is sent once, so that no parser can read another name.
     const sent = method === 'prompts/get' ? withMembers(params, { name: message.params.name }) : params
     const result = await forward(method, sent as RawJson, serverId, context)
-    return context.era === 'modern' ? completed(result, method) : result.json
+    return context.era === 'modern' ? completed(result, method) : result.bytes
   }
 
   /**

@@ -1,6 +1,6 @@
-import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
+import { CallResult, metaOf } from '../../mcp/protocol/json-rpc-message.ts'
 import { CODES, META_PREFIX } from '../../mcp/protocol/mcp-constants.ts'
-import { memberOf, textOf, withMembers } from '../../mcp/protocol/raw-json.ts'
+import { memberOf, withMembers } from '../../mcp/protocol/raw-json.ts'
 import type { DiscoveredServer } from '../../servers/shared/catalogues.ts'
 import type { Upstream } from '../../servers/shared/upstream.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
@@ -147,8 +147,8 @@ export function createToolHandler(deps: Deps) {
     if (resolved.kind === 'result') {
       const { error } = resolved
       if (error) refused(message, context, new RpcError(CODES.params, error.message, { data: error }))
-      const json = Buffer.from(textOf(resolved.result))
-      return isModern ? completed({ json, value: resolved.result }, 'tools/call') : json
+      const result = CallResult.of(resolved.result)
+      return isModern ? completed(result, 'tools/call') : result.bytes
     }
     const { server_id: serverId, tool } = resolved.found
     const args = rawParam(message, 'arguments')
@@ -186,10 +186,9 @@ export function createToolHandler(deps: Deps) {
           ...context.options,
         },
       })
-      const json = result.text ?? result.json
-      const mentions = context.serverId === undefined && (json.includes(RESOURCE) || json.includes(PAGE))
+      const mentions = context.serverId === undefined && (result.includes(RESOURCE) || result.includes(PAGE))
       const shown = mentions ? aggregate.recordResources(serverId, result, context.agentType) : result
-      return isModern ? completed(shown, 'tools/call') : (shown.text ?? shown.json)
+      return isModern ? completed(shown, 'tools/call') : shown.written
     } catch (error) {
       return loginNeeded(asRpcError(error, context.era), isModern)
     } finally {
@@ -201,7 +200,7 @@ export function createToolHandler(deps: Deps) {
   function loginNeeded(error: unknown, isModern: boolean): Buffer {
     const result = loginNeededResult(error)
     if (!result) throw error
-    return isModern ? completed(result, 'tools/call') : result.json
+    return isModern ? completed(result, 'tools/call') : result.bytes
   }
 
   async function listTools({ params }: Incoming, context: RequestContext): Promise<Buffer> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { InFlight } from '../../mcp/client/in-flight.ts'
+import { InFlight } from '../../mcp/client/pending-requests.ts'
 import type { ClientProfile } from '../../mcp/protocol/call.ts'
 import { DropCounter } from '../notify/drop-counter.ts'
 import type { AskedSession } from './ask-session.ts'

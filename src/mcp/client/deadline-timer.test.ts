@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { DeadlineTimer } from './request-deadlines.ts'
+import { DeadlineTimer } from './pending-requests.ts'
 
 function open() {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })

@@ -6,6 +6,7 @@ import { answers, failureOf } from '../../../test/support/connected-peer.ts'
 import { startInGroup } from '../../../test/support/marked-processes.ts'
 import { connectedTo, textOf } from '../../../test/support/remote.ts'
 import type { OnServerRequest, TimedCallOptions } from '../protocol/call.ts'
+import { CallResult } from '../protocol/json-rpc-message.ts'
 import { StdioClient } from '../transports/stdio/stdio-client.ts'
 import type { McpClient } from './mcp-client.ts'
 import { requestComplete } from './modern-requests.ts'
@@ -167,7 +168,7 @@ test('a call whose input is never answered ends after the limit for all its answ
     resultType: 'input_required',
     inputRequests: { a: { method: 'elicitation/create', params: {} } },
   }
-  const requestRaw = async () => ({ value, json: Buffer.from(JSON.stringify(value)) })
+  const requestRaw = async () => CallResult.of(value)
   const requester = { requestRaw, request: () => expect.unreachable() }
   const options = { timeoutMs: 60_000, onServerRequest: () => new Promise(() => {}) }
   expect(await failureOf(requestComplete(requester, 'tools/call', {}, options, 300))).toBe('timeout')
@@ -178,7 +179,7 @@ test('a call that always requires more input fails after ten rounds', async () =
   const value = { resultType: 'input_required', requestState: 's' }
   const requestRaw = async () => {
     requests += 1
-    return { value, json: Buffer.from(JSON.stringify(value)) }
+    return CallResult.of(value)
   }
   const requester = { requestRaw, request: () => expect.unreachable() }
   await expect(requestComplete(requester, 'tools/call', {}, patient)).rejects.toMatchObject({

@@ -20,8 +20,7 @@ import {
 import { type Line, MESSAGE_MAX_BYTES } from '../protocol/line-splitter.ts'
 import { CODES } from '../protocol/mcp-constants.ts'
 import { RawJson, textOf, withMembers, withMeta } from '../protocol/raw-json.ts'
-import { InFlight } from './in-flight.ts'
-import { DeadlineTimer, RequestDeadline } from './request-deadlines.ts'
+import { DeadlineTimer, InFlight, RequestDeadline } from './pending-requests.ts'
 import {
   clientIdOf,
   NO_CLIENT,

@@ -3,14 +3,13 @@ import { memo } from '../../kernel/memo.ts'
 import { within } from '../../kernel/within.ts'
 import {
   CallFailure,
-  type CallResult,
   isMethodNotFound,
   type ModernParams,
   type OnServerRequest,
   type Params,
   type TimedCallOptions,
 } from '../protocol/call.ts'
-import { metaOf } from '../protocol/json-rpc-message.ts'
+import { CallResult, metaOf } from '../protocol/json-rpc-message.ts'
 import { CODES, META, MODERN_VERSION, SHOWS_PAGES, uiIn } from '../protocol/mcp-constants.ts'
 import { plainOf, withMembers, withMeta } from '../protocol/raw-json.ts'
 import type { Requester } from './json-rpc-peer.ts'
@@ -67,7 +66,7 @@ export async function requestComplete(
     const timeoutMs = Math.max(1, deadline - performance.now())
     const result = await requester.requestRaw(method, next, { ...options, timeoutMs })
     // The search in the bytes avoids parsing large results.
-    if (!result.json.includes(INPUT_REQUIRED)) return result
+    if (!result.includes(INPUT_REQUIRED)) return result
     if (!isObject(result.value) || result.value.resultType !== INPUT_REQUIRED) return result
     const { inputRequests, requestState } = result.value
     const requiredAt = performance.now()
@@ -128,7 +127,7 @@ export function refuseUnknownState({ requestState }: ModernParams): void {
   throw new CallFailure('remote', message, { code: CODES.params, message })
 }
 
-const DONE: CallResult = { value: {}, json: Buffer.from('{}') }
+const DONE = CallResult.of({})
 
 /** The requests that are translated. */
 export const TRANSLATED = ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']

@@ -138,17 +138,17 @@ async function fetchPages(
   let params = {}
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const leftMs = Math.max(1, deadline - performance.now())
-    const { value, json } = await requester.requestRaw(method, params, { timeoutMs: leftMs })
+    const { value, bytes } = await requester.requestRaw(method, params, { timeoutMs: leftMs })
     const { [field]: entries, nextCursor, _meta } = isObject(value) ? value : {}
     if (isObject(_meta)) meta = { ...meta, ..._meta }
-    const list = Array.isArray(entries) ? rawMember(json, field) : undefined
-    for (const [index, { start, end }] of (list ? itemsOf(json, list.start) : []).entries()) {
+    const list = Array.isArray(entries) ? rawMember(bytes, field) : undefined
+    for (const [index, { start, end }] of (list ? itemsOf(bytes, list.start) : []).entries()) {
       const entry = (entries as unknown[])[index]
       if (!isObject(entry) || typeof entry[key] !== 'string') continue
       if (byKey.has(entry[key])) duplicates += 1
       else if (byKey.size === MAX_ENTRIES) return pages(true)
       else {
-        keepText(entry, json.toString('utf8', start, end))
+        keepText(entry, bytes.toString('utf8', start, end))
         byKey.set(entry[key], entry)
       }
     }

@@ -48,7 +48,7 @@ export type Related<P> = P | 'none' | 'several'
  * The request that a message without a reference belongs to: a stdio server does not say for which request it asks or logs.
  * It is known only while all pending requests come from the same session; then it is the newest one.
  */
-export function relatedRequest<P extends ClientRequest>(pending: readonly P[]): Related<P> {
+export function relatedRequest<P extends ClientRequest>(pending: Iterable<P>): Related<P> {
   let related: P | undefined
   for (const request of pending) {
     if (!request.isForwarded) continue

@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest'
 import { pair } from '../../../test/support/connected-peer.ts'
+import { CallResult } from '../protocol/json-rpc-message.ts'
 import { listTools } from './server-lists.ts'
 
 /** A server that returns these results. */
 const answering = (result: () => unknown) => ({
-  requestRaw: async () => {
-    const value = result()
-    return { value, json: Buffer.from(JSON.stringify(value)) }
-  },
+  requestRaw: async () => CallResult.of(result()),
 })
 const page = (id: number, result: unknown) => ({ jsonrpc: '2.0', id, result })
 

@@ -1,7 +1,7 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { type ByteRange, invalidAt, isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-scan.ts'
 import { CODES } from './mcp-constants.ts'
-import { RawJson, rawMember, trimmed } from './raw-json.ts'
+import { LARGE_BYTES, plainOf, RawJson, rawMember, textOf, trimmed } from './raw-json.ts'
 
 /** A JSON-RPC message, parsed. */
 export interface Message {
@@ -17,13 +17,48 @@ export interface Message {
   readonly resultText?: string | undefined
 }
 
-/** The result of a request. */
-export interface CallResult {
-  readonly value: unknown
-  /** The result as the server wrote it: digits, spaces, order and unknown fields included. */
-  readonly json: Buffer
-  /** The same as text, if it is small and only ASCII, as most results are. Then `json` is made on first access. */
-  readonly text?: string | undefined
+/**
+ * The result of a request as the server wrote it: digits, spaces, order and unknown fields included. It is parsed on
+ * demand, because most results are only forwarded.
+ */
+export class CallResult {
+  /** For sending it on: text if it is small and only ASCII, as most results are, else bytes. */
+  readonly written: string | Buffer
+  #bytes: Buffer | undefined
+  #value: unknown
+
+  /** `value`: if it has been parsed. */
+  constructor(written: string | Buffer, value?: unknown) {
+    this.written = written
+    this.#value = value
+  }
+
+  /** A result that Toolroom writes itself. `json`: any JSON value or RawJson. */
+  static of(json: unknown): CallResult {
+    return new CallResult(Buffer.from(textOf(json)), plainOf(json))
+  }
+
+  /** Its size in bytes. */
+  get length(): number {
+    return this.written.length
+  }
+
+  get bytes(): Buffer {
+    if (typeof this.written !== 'string') return this.written
+    this.#bytes ??= Buffer.from(this.written, 'latin1')
+    return this.#bytes
+  }
+
+  /** Undefined when the text is not JSON after all. */
+  get value(): unknown {
+    this.#value ??= parsed(this.written)
+    return this.#value
+  }
+
+  /** Searches the JSON without parsing it, which finds no text that is written with escapes. */
+  includes(text: string): boolean {
+    return this.written.includes(text)
+  }
 }
 
 /** The error in a response. */
@@ -52,50 +87,12 @@ const RESPONSE_HEAD =
 /** The result of a response. `borrowed`: the line shares memory with other lines. */
 export function resultOf(message: Message, line: Buffer, borrowed: boolean): CallResult {
   const { result, resultAt, resultText } = message
-  if (resultText !== undefined) return new TextResult(resultText)
+  if (resultText !== undefined) return new CallResult(resultText)
   const { start, end } = resultAt ?? rawMember(line, 'result') ?? { start: 0, end: 0 }
-  const json = line.subarray(start, end)
-  const kept = borrowed ? Buffer.from(json) : json
-  return result === undefined ? new LazyResult(kept) : { value: result, json: kept }
+  const bytes = line.subarray(start, end)
+  return new CallResult(borrowed ? Buffer.from(bytes) : bytes, result)
 }
 
-/** A result that is parsed on first access. */
-class LazyResult implements CallResult {
-  readonly json: Buffer
-  #value: unknown
-
-  constructor(json: Buffer) {
-    this.json = json
-  }
-
-  get value(): unknown {
-    this.#value ??= parsed(this.json)
-    return this.#value
-  }
-}
-
-/** The same of a small result. Most are only forwarded, as text. */
-class TextResult implements CallResult {
-  readonly text: string
-  #json: Buffer | undefined
-  #value: unknown
-
-  constructor(text: string) {
-    this.text = text
-  }
-
-  get json(): Buffer {
-    this.#json ??= Buffer.from(this.text, 'latin1')
-    return this.#json
-  }
-
-  get value(): unknown {
-    this.#value ??= parsed(this.text)
-    return this.#value
-  }
-}
-
-/** Undefined when the text is not JSON after all. */
 function parsed(json: Buffer | string): unknown {
   try {
     return JSON.parse(json.toString())
@@ -140,8 +137,6 @@ const RESULT_FIRST = '{"result":'
 const RESULT_LAST_HEAD = /^\{"jsonrpc": ?"2\.0", ?"id": ?(0|[1-9]\d{0,14}), ?"result":/
 const RESULT_FIRST_TAIL = /, ?"jsonrpc": ?"2\.0", ?"id": ?(0|[1-9]\d{0,14})\}$/
 const LONGEST_FRAME = 64
-/** The strings of larger results are not examined. */
-const LARGE_BYTES = 16 * 1024
 
 /**
  * Reads the two layouts that nearly all responses have, with and without spaces. The text between head and tail is parsed
@@ -172,6 +167,7 @@ function responseOf(
 ): Message | undefined {
   const isTight = (line[start] ?? 0) > SPACE && (line[end - 1] ?? 0) > SPACE
   const resultAt = isTight ? { start, end } : trimmed(line, { start, end })
+  // The strings of a large result are not examined.
   if (line.length > LARGE_BYTES || isPlain(line, resultAt)) {
     if (invalidAt(line, resultAt) >= 0) return undefined
     return { id, resultAt, resultText: text?.slice(resultAt.start, resultAt.end) }

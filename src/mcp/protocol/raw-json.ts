@@ -21,12 +21,12 @@ export class RawJson {
   }
 }
 
-/** From this size on, decoding and encoding costs more than a write of its own. */
-export const LARGE_BYTES = 8 * 1024
+/** Larger JSON stays bytes: decoding, copying or examining it costs more than a write of its own. */
+export const LARGE_BYTES = 16 * 1024
 
 /** A part of valid JSON without line breaks. `text`: the same, decoded, if every character is one byte. */
 export function rawAt(json: Buffer, start: number, end: number, value: unknown, text?: string): RawJson {
-  if (end - start >= LARGE_BYTES) return new RawJson(json.subarray(start, end), value)
+  if (end - start > LARGE_BYTES) return new RawJson(json.subarray(start, end), value)
   return new RawJson(text === undefined ? json.toString('utf8', start, end) : text.slice(start, end), value)
 }
 
@@ -122,7 +122,7 @@ export function withMeta(params: unknown, members: Readonly<Record<string, unkno
 const bytesOf = (json: string | Buffer): Buffer => (typeof json === 'string' ? Buffer.from(json) : json)
 
 function joined(parts: readonly (string | Buffer)[]): string | Buffer {
-  const isLarge = parts.reduce((sum, { length }) => sum + length, 0) >= LARGE_BYTES
+  const isLarge = parts.reduce((sum, { length }) => sum + length, 0) > LARGE_BYTES
   return isLarge ? Buffer.concat(parts.map(bytesOf)) : parts.join('')
 }
 

@@ -92,10 +92,10 @@ test('a response is read like JSON.parse reads it, on the fast and on the genera
       const parsed = JSON.parse(line.toString())
       const message = readMessage(line)
       expect(message).toMatchObject({ id: 7 })
-      const { value: read, json, text = json.toString() } = resultOf(message ?? {}, line, false)
+      const { value: read, bytes, written } = resultOf(message ?? {}, line, false)
       expect(read).toEqual(parsed.result)
-      expect(JSON.parse(text)).toEqual(parsed.result)
-      expect(text).toBe(json.toString())
+      expect(JSON.parse(String(written))).toEqual(parsed.result)
+      expect(String(written)).toBe(bytes.toString())
     }),
     { numRuns: 1000 },
   )

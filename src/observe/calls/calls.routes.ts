@@ -57,7 +57,7 @@ export function callRoutes(calls: Calls, isOwner: IsOwner): FastifyPluginAsyncTy
         const by = { request_id: request.id }
         const { result, call_id } = await calls.replay(request.params.id, args, by, abortOnDisconnect(reply))
         if (call_id !== undefined) reply.header('location', `/api/calls/${call_id}`)
-        return reply.type(JSON_TYPE).send(result.json as never)
+        return reply.type(JSON_TYPE).send(result.bytes as never)
       },
     )
   }

@@ -3,7 +3,7 @@ import { Agent, newKey } from '../../../test/support/gateway.ts'
 import { openRelay } from '../../../test/support/relay.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
-import { DeadlineTimer } from '../../mcp/client/request-deadlines.ts'
+import { DeadlineTimer } from '../../mcp/client/pending-requests.ts'
 import { requestMs, startWaitMs } from './calls.ts'
 
 describe('the time limit of a request', () => {

@@ -5,7 +5,7 @@ import { isObject } from '../../kernel/is-object.ts'
 import { memo } from '../../kernel/memo.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import { CallFailure, type CallResult, type FailureReason } from '../../mcp/protocol/call.ts'
-import { bytesIn } from '../../mcp/protocol/raw-json.ts'
+import { bytesIn, LARGE_BYTES } from '../../mcp/protocol/raw-json.ts'
 import type { Catalogue } from './catalogues.ts'
 import type { ToolCall } from './upstream.ts'
 
@@ -112,13 +112,12 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
       try {
         const result = await running
         const endedAt = performance.now()
-        const written = result.text ?? result.json
-        const bytes = written.length
+        const bytes = result.length
         const record = () => {
           if (isToolError(result))
             completed('error', 'tool_error', sentence(toolErrorText(result.value)), bytes, endedAt)
           else completed('ok', null, null, bytes, endedAt)
-          keep?.(call.call_id, args, written)
+          keep?.(call.call_id, args, result.written)
         }
         if (waits) afterResponses.run(record)
         else record()
@@ -187,11 +186,9 @@ export const startWaitMs = ({ timeout_s }: Limited, { request_s }: Timeouts): nu
 
 /** Searches the bytes before it parses them. A name that is written with an escape is found in small results. */
 function isToolError(result: CallResult): boolean {
-  const json = result.text ?? result.json
-  if (!json.includes('"isError"') && (json.length > LARGE_BYTES || !json.includes('\\'))) return false
+  if (!result.includes('"isError"') && (result.length > LARGE_BYTES || !result.includes('\\'))) return false
   return (result.value as { isError?: unknown } | null)?.isError === true
 }
-const LARGE_BYTES = 16 * 1024
 
 /** What the tool says about its error: the first text of its result. */
 function toolErrorText(result: unknown): string {

@@ -68,7 +68,7 @@ export async function streamedCall(
   const heartbeat = setInterval(() => send('', ''), HEARTBEAT_MS)
   void finished
     .then(
-      ({ json }) => send('result', json),
+      ({ bytes }) => send('result', bytes),
       (error: unknown) => {
         if (!(error instanceof AppError)) onUnexpected(error)
         const known = error instanceof AppError ? error : unexpected(error)

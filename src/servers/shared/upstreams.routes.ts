@@ -207,8 +207,8 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
         const run = (options: CallOptions) =>
           servers.call(request.params.id, { tool: request.params.tool, args, by, options, timeout_s })
         if (!acceptsEvents(request.headers.accept)) {
-          const { json } = await run({ signal })
-          return reply.type(JSON_TYPE).send(json as never)
+          const { bytes } = await run({ signal })
+          return reply.type(JSON_TYPE).send(bytes as never)
         }
         const onUnexpected = (error: unknown) => request.log.error({ ...by, error }, 'streamed call failed')
         const events = await streamedCall(run, { elicitations, signal, ...by, onUnexpected })

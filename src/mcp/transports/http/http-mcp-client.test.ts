@@ -39,7 +39,7 @@ describe('reference server', () => {
       expect(names()).toContain('echo')
       const result = await connection.call('echo', { message: 'grüße 🎈' }, patient)
       expect(textOf(result)).toContain('grüße 🎈')
-      expect(JSON.parse(result.json.toString())).toEqual(result.value)
+      expect(JSON.parse(result.bytes.toString())).toEqual(result.value)
       const refused = await connection.call('no-such-tool', {}, patient).catch((error: unknown) => error)
       expect(JSON.stringify(refused)).toMatch(/isError|remote/)
       const listed = lists.length
@@ -151,7 +151,7 @@ describe('legacy server with sessions', () => {
     expect(connection.handshake).toMatchObject({ era: 'legacy', protocol_version: '2025-11-25' })
     expect(names()).toEqual(['echo', 'slow'])
     const result = await connection.call('echo', { text: 'a' }, { ...patient, meta: { progressToken: 0 } })
-    expect(result.json.toString()).toBe('{"content":[{"type":"text","text":"a"}]}')
+    expect(result.bytes.toString()).toBe('{"content":[{"type":"text","text":"a"}]}')
     expect(server.received.at(-1)).toMatchObject({
       'mcp-protocol-version': '2025-11-25',
       'mcp-session-id': [...server.sessions.keys()][0],

@@ -65,9 +65,9 @@ describe('legacy server', () => {
     await client.ready()
     expect(client.handshake).toMatchObject({ era: 'legacy', protocol_version: '2025-11-25' })
     expect(names()).toContain('echo')
-    const { value, json } = await client.call('echo', { text: '🎈' }, patient)
+    const { value, bytes } = await client.call('echo', { text: '🎈' }, patient)
     expect(value).toEqual({ content: [{ type: 'text', text: '🎈' }] })
-    expect(json.toString()).toBe('{"content":[{"type":"text","text":"🎈"}]}')
+    expect(bytes.toString()).toBe('{"content":[{"type":"text","text":"🎈"}]}')
   })
 
   test('a server receives the _meta of the caller, and none if the caller sends none', async () => {
@@ -94,9 +94,9 @@ describe('legacy server', () => {
       expect([tool, await failureOf(call(tool, { timeoutMs: 300 }))]).toEqual([tool, 'timeout'])
     for (const tool of ['both', 'neither', 'bad_error'])
       expect([tool, await failureOf(call(tool))]).toEqual([tool, 'remote'])
-    expect((await call('twice')).json.toString()).toContain('first')
-    expect((await call('null_result')).json.toString()).toBe('null')
-    expect((await call('honest')).json.toString()).toContain('the truth')
+    expect((await call('twice')).bytes.toString()).toContain('first')
+    expect((await call('null_result')).bytes.toString()).toBe('null')
+    expect((await call('honest')).bytes.toString()).toContain('the truth')
   })
 
   test('a server that declares tools but does not support tools/list has no tools', async () => {
@@ -141,7 +141,7 @@ describe('modern server', () => {
     const { client, names } = await clientOf('modern', ['--mutate=50', '--end=100'])
     await client.ready()
     await expect.poll(names).toEqual(['echo', 'meta', 'late'])
-    expect((await client.call('echo', { text: 'a' }, patient)).json.toString()).toContain('"a"')
+    expect((await client.call('echo', { text: 'a' }, patient)).bytes.toString()).toContain('"a"')
   })
 })
 

@@ -150,8 +150,8 @@ describe('raw result', () => {
     const { peer, say } = pair()
     const pending = peer.requestRaw('a', {}, patient)
     await say(line)
-    const { value, json } = await pending
-    expect(json.toString()).toBe(odd)
+    const { value, bytes } = await pending
+    expect(bytes.toString()).toBe(odd)
     expect(value).toEqual(JSON.parse(odd))
   })
 
@@ -165,7 +165,7 @@ describe('raw result', () => {
     const results = await Promise.all(pending)
     chunk.fill(0)
     rest.fill(0)
-    expect(results.map(({ json }) => json.toString())).toEqual(['"one"', '"two"'])
+    expect(results.map(({ bytes }) => bytes.toString())).toEqual(['"one"', '"two"'])
   })
 
   test('a raw request fails when the response is an error', async () => {

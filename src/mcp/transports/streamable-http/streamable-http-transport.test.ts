@@ -127,7 +127,7 @@ describe('response', () => {
       return true
     })
     const { connection } = await connectedTo(url)
-    expect((await connection.call('echo', {}, patient)).json.toString()).toBe(written)
+    expect((await connection.call('echo', {}, patient)).bytes.toString()).toBe(written)
   })
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { InFlight } from './in-flight.ts'
+import { InFlight } from './pending-requests.ts'
 
 test('entries in flight are found by id and listed in insertion order until they are deleted', () => {
   const flights = new InFlight<string | number, string>()

@@ -1,3 +1,44 @@
+/**
+ * Pending requests by id, in insertion order: a map for thousands of short-lived entries of which few exist at a time. With
+ * a Map, a call leaves 800 to 1,500 bytes for a full garbage collection instead of less than 300
+ * (`test/e2e/gateway-cost.test.ts`), although a Map is seven times faster at 1,000 entries.
+ */
+export class InFlight<K, V> {
+  readonly #ids: K[] = []
+  readonly #values: V[] = []
+
+  get size(): number {
+    return this.#ids.length
+  }
+
+  get(id: K): V | undefined {
+    return this.#values[this.#ids.indexOf(id)]
+  }
+
+  has(id: K): boolean {
+    return this.#ids.includes(id)
+  }
+
+  /** The id must not be in use. */
+  add(id: K, value: V): void {
+    this.#ids.push(id)
+    this.#values.push(value)
+  }
+
+  delete(id: K): boolean {
+    const at = this.#ids.indexOf(id)
+    if (at < 0) return false
+    this.#ids.splice(at, 1)
+    this.#values.splice(at, 1)
+    return true
+  }
+
+  /** A copy, because handling a value may delete it. */
+  values(): V[] {
+    return [...this.#values]
+  }
+}
+
 interface Due {
   /** By `performance.now()`. Infinity: it has none now. Undefined once the request has settled. */
   dueAt: number | undefined
@@ -13,11 +54,11 @@ const NEVER = Number.POSITIVE_INFINITY
  */
 export class DeadlineTimer {
   /** The pending requests. */
-  readonly #requests: () => readonly Due[]
+  readonly #requests: () => Iterable<Due>
   #timer: NodeJS.Timeout | undefined
   #firesAt = NEVER
 
-  constructor(requests: () => readonly Due[]) {
+  constructor(requests: () => Iterable<Due>) {
     this.#requests = requests
   }
 
@@ -43,7 +84,8 @@ export class DeadlineTimer {
     this.#firesAt = NEVER
     const now = performance.now()
     for (const { dueAt = NEVER, onDeadline } of this.#requests()) if (dueAt <= now) onDeadline()
-    const next = Math.min(...this.#requests().map(({ dueAt = NEVER }) => dueAt))
+    let next = NEVER
+    for (const { dueAt = NEVER } of this.#requests()) next = Math.min(next, dueAt)
     if (next < this.#firesAt) this.#start(next)
   }
 }
