@@ -1,15 +1,46 @@
 // Loaded into a service before its own code: on SIGUSR2 it collects its garbage, which V8 would delay, and writes the
-// memory that remains into its home directory.
-const { renameSync, writeFileSync } = require('node:fs')
+// memory that remains into its home directory. With COUNT_STEPS also the CPU time of its main thread: all of it, and the
+// longest step, which is how long another request may have to wait whatever else the machine does. Our collections are not
+// part of either.
+const { readFileSync, renameSync, writeFileSync } = require('node:fs')
 const { isMainThread } = require('node:worker_threads')
 
 require('node:v8').setFlagsFromString('--expose-gc')
 const collect = require('node:vm').runInNewContext('gc')
 const file = `${process.env.HOME}/memory.json`
 
-if (isMainThread)
+if (isMainThread) {
+  const steps = process.env.COUNT_STEPS ? countSteps() : undefined
   process.on('SIGUSR2', () => {
+    const cost = steps?.take()
     collect()
-    writeFileSync(`${file}.tmp`, JSON.stringify(process.memoryUsage()))
+    steps?.forget()
+    writeFileSync(`${file}.tmp`, JSON.stringify({ ...process.memoryUsage(), ...cost }))
     renameSync(`${file}.tmp`, file)
   })
+}
+
+function countSteps() {
+  const cpuMs = () => Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ', 1)) / 1e6
+  let [last, workMs, longestStepMs] = [cpuMs(), 0, 0]
+  const endStep = () => {
+    const now = cpuMs()
+    longestStepMs = Math.max(longestStepMs, now - last)
+    workMs += now - last
+    last = now
+  }
+  setInterval(endStep, 1).unref() // a turn of the event loop ends at the latest when a timer is due
+  return {
+    /** The longest step is that since the last time. */
+    take() {
+      endStep()
+      const taken = { workMs, longestStepMs }
+      longestStepMs = 0
+      return taken
+    },
+    /** The CPU time since `take` was ours. */
+    forget() {
+      last = cpuMs()
+    },
+  }
+}
