@@ -20,6 +20,12 @@ interface Validate {
   errors?: unknown
 }
 
+type Serialize = (data: unknown) => string
+
+/** By schema, so that routes with the same one share the code, and so do the services of one process. */
+const validators = new WeakMap<object, Validate>()
+const serializers = new WeakMap<object, Serialize>()
+
 /**
  * Validators and serializers are generated code, a few milliseconds each. They are generated when a route is first used,
  * so that the start does not pay for them.
@@ -31,7 +37,7 @@ export function compileWhenUsed(app: FastifyInstance): void {
   app.setValidatorCompiler((route) => {
     let made: Validate | undefined
     const validate: Validate = (data) => {
-      made ??= compileValidator(route)
+      made ??= madeFor(validators, route.schema, () => compileValidator(route))
       const ok = made(data)
       validate.errors = made.errors
       return ok
@@ -39,12 +45,20 @@ export function compileWhenUsed(app: FastifyInstance): void {
     return validate as never
   })
   const compileSerializer = stringifyCompiler()({}, {})
-  const serializerCompiler: FastifySerializerCompiler<unknown> = (route) => {
-    let made: ((data: unknown) => string) | undefined
+  const serializerCompiler: FastifySerializerCompiler<object> = (route) => {
+    let made: Serialize | undefined
     return (data) => {
-      made ??= compileSerializer(route as Parameters<typeof compileSerializer>[0])
+      made ??= madeFor(serializers, route.schema, () =>
+        compileSerializer(route as Parameters<typeof compileSerializer>[0]),
+      )
       return made(data)
     }
   }
   app.setSerializerCompiler(serializerCompiler)
+}
+
+function madeFor<T>(all: WeakMap<object, T>, schema: object, make: () => T): T {
+  const made = all.get(schema) ?? make()
+  all.set(schema, made)
+  return made
 }
