@@ -4,28 +4,22 @@ import { GOALS, goalsIn, scriptsOfGoals } from './goal-list.mjs'
 import { prepare } from './prepare.mjs'
 import { runTests } from './report.mjs'
 import { findSystemTools } from './system-tools.mjs'
+import { ownSourceOf, testFiles } from './test-files.mjs'
 
 const PATIENCE_MS = 30 * 60_000
 /**
- * Beside the goals: property tests with more cases than `npm test` tries, the service under a real systemd, and the checks
- * of the dashboard with times in milliseconds.
+ * Beside the goals: every test with a long form, such as property tests with more cases than `npm test` tries, the service
+ * under a real systemd, and the checks of the dashboard with times in milliseconds.
  */
-const ALSO = [
-  'test/goals',
-  'src/agents/formats',
-  'src/agents/diff',
-  'src/import/read/snippet',
-  'src/supervisor/runner',
-  'test/cli/service',
-  'test/web',
-]
+const alsoLong = () => testFiles().filter((file) => /full-or-short\.ts'/.test(ownSourceOf(file)))
+const ALSO = ['test/goals', 'test/cli/service', 'test/web']
 
 await prepare()
 const scripts = scriptsOfGoals()
 const given = process.argv.slice(2)
 const files = given.some((arg) => !arg.startsWith('-'))
   ? []
-  : [...ALSO, ...new Set([...scripts.values()].flat())]
+  : [...new Set([...ALSO, ...alsoLong(), ...[...scripts.values()].flat()])]
 const limits = [`--testTimeout=${PATIENCE_MS}`, `--hookTimeout=${PATIENCE_MS}`, '--no-file-parallelism']
 const { env } = await findSystemTools()
 const { code, tests, figures } = await runTests([...files, ...limits, ...given], {

@@ -23,16 +23,17 @@ const texts = new Map()
 export function sourcesOf(file) {
   const paths = new Set([file])
   for (const path of paths) {
-    const text = textOf(path)
+    const text = ownSourceOf(path)
     for (const [, specifier] of text.matchAll(/(?:from|import\(?|new URL\()\s*'(\.[^']+\.[cm]?[jt]s)'/g)) {
       const imported = posix.join(posix.dirname(path), specifier)
       if (imported.startsWith('test/') && existsSync(join(root, imported))) paths.add(imported)
     }
   }
-  return [...paths].map(textOf)
+  return [...paths].map(ownSourceOf)
 }
 
-function textOf(path) {
+/** The source of one file. */
+export function ownSourceOf(path) {
   if (!texts.has(path)) texts.set(path, readFileSync(join(root, path), 'utf8'))
   return texts.get(path)
 }

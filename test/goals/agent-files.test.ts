@@ -27,8 +27,8 @@ import { openService } from '../support/service-process.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 /** Kills that interrupt a change. Others fall between two changes. */
-const KILLS = FULL ? 250 : 6
-const INTERLEAVINGS = FULL ? 5000 : 60
+const KILLS = FULL ? 250 : 4
+const INTERLEAVINGS = FULL ? 5000 : 40
 
 const script = (name: string) => fileURLToPath(new URL(`../support/${name}.mjs`, import.meta.url))
 

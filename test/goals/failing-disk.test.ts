@@ -11,10 +11,10 @@ import { launch, launchReady } from '../support/program.ts'
 import { AUTHORISED, TOKEN } from '../support/test-service.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
-const DURING_WORK = FULL ? 140 : 16
+const DURING_WORK = FULL ? 140 : 10
 /** Between two failing operations; the short form covers the same operations with larger steps. */
-const STEP = FULL ? 1.7 : 2.5
-const AT_START = FULL ? 60 : 8
+const STEP = FULL ? 1.7 : 4
+const AT_START = FULL ? 60 : 5
 const CODES = ['EIO', 'ENOSPC', 'EMFILE'] as const
 const PRELOAD = fileURLToPath(new URL('../support/failing-files.cjs', import.meta.url))
 const headers = { ...AUTHORISED, 'content-type': 'application/json' }

@@ -6,7 +6,7 @@ import { ownFolder } from '../support/folder.ts'
 import { launchReady } from '../support/program.ts'
 import { AUTHORISED } from '../support/test-service.ts'
 
-const CYCLES = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 12
+const CYCLES = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 6
 const WRITERS = 4
 const headers = { ...AUTHORISED, 'content-type': 'application/json' }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { runs } from '../../../test/support/full-or-short.ts'
 import { gatewayName, nameTools } from './tool-names.ts'
 
 const id = fc.stringMatching(/^[a-z0-9][a-z0-9._-]{0,63}$/)
@@ -32,7 +33,7 @@ test('gateway names are unique, stable, and have at most 49 plain characters', (
         expect(pairs.map(([server, name]) => gatewayName(server, name))).toEqual(names)
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(300, 2000) },
   )
 })
 
@@ -68,6 +69,6 @@ test('a gateway name does not change when another server is added or removed', (
       const [all, some] = [names(servers), names(fewer)]
       for (const [server, name] of some) if (all.has(server)) expect(all.get(server)).toBe(name)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(100, 500) },
   )
 })

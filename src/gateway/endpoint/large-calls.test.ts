@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { runs } from '../../../test/support/full-or-short.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { openTestService } from '../../../test/support/test-service.ts'
 import type { NewKey } from '../keys/keys.schema.ts'
@@ -58,7 +59,7 @@ test('arguments of any size and any JSON layout reach the server unchanged', asy
       expect(id).toBe(7)
       expect(params).toEqual({ name: 'mirror', arguments: JSON.parse(JSON.stringify(args)) })
     }),
-    { numRuns: 200 },
+    { numRuns: runs(50, 200) },
   )
 })
 

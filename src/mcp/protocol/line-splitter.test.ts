@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../../test/support/full-or-short.ts'
 import { stopwatch } from '../../../test/support/measuring.ts'
 import { LineReader, LineSplitter, LOG_LINE_MAX_BYTES } from './line-splitter.ts'
 
@@ -54,7 +55,7 @@ test('lines do not depend on how the bytes are split into chunks', () => {
     fc.property(fc.array(chunk, { maxLength: 20 }), fc.integer({ min: 1, max: 30 }), (chunks, maxBytes) => {
       expect(linesOf(chunks, maxBytes).map(hexOf)).toEqual(naive(Buffer.concat(chunks), maxBytes).map(hexOf))
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(300, 2000) },
   )
 })
 

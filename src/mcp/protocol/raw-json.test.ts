@@ -44,7 +44,7 @@ test('an edit has the value of an edit of the parsed object, and no edit changes
         expect(JSON.parse(textOf(member))).toEqual(parsed[key])
       }
     }),
-    { numRuns: runs(500, 10_000) },
+    { numRuns: runs(150, 10_000) },
   )
 })
 

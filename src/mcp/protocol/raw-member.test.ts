@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { runs } from '../../../test/support/full-or-short.ts'
 import { readMessage, resultOf } from './json-rpc-message.ts'
 import { rawMember } from './raw-json.ts'
 
@@ -56,7 +57,7 @@ test('the raw text of a member is found at any position and in any notation', ()
         expect(JSON.parse(slice)).toEqual(parsed[name])
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(300, 2000) },
   )
 })
 
@@ -97,7 +98,7 @@ test('a response is read like JSON.parse reads it, on the fast and on the genera
       expect(JSON.parse(String(written))).toEqual(parsed.result)
       expect(String(written)).toBe(bytes.toString())
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(200, 1000) },
   )
 })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../../test/support/full-or-short.ts'
 import { stopwatch } from '../../../test/support/measuring.ts'
 import { EventTooLargeError, type SseEvent, SseReader } from './sse-reader.ts'
 
@@ -70,7 +71,7 @@ describe('event stream', () => {
         expect(read([...bytes].map((byte) => Buffer.from([byte])))).toEqual(expected)
         expect(expected).toEqual(model(stream))
       }),
-      { numRuns: 500 },
+      { numRuns: runs(100, 500) },
     )
   })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../../test/support/full-or-short.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { ID_PATTERN } from '../../kernel/wire.ts'
 import { idOf, parseSpec } from './spec.ts'
@@ -100,7 +101,7 @@ test('any text either matches the grammar or is refused', () => {
         }
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: runs(300, 3000) },
   )
 })
 

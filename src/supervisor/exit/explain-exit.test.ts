@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../../test/support/full-or-short.ts'
 import { stopwatch } from '../../../test/support/measuring.ts'
 import { type Ended, explainExit } from './explain-exit.ts'
 
@@ -1861,7 +1862,7 @@ describe('any output', () => {
         expect(message.length).toBeLessThan(700)
         expect(hint?.length).toBeLessThan(500)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(100, 500) },
     )
   })
 

@@ -23,7 +23,7 @@ import { tableJson } from './toml-model.ts'
 import { scanToml } from './toml-scan.ts'
 
 const { read, readAgain, find, set, remove } = tomlFormat
-const RUNS = { numRuns: runs(150, 2000) }
+const RUNS = { numRuns: runs(50, 2000) }
 const tape = fc.array(fc.nat({ max: 65_535 }), { minLength: 0, maxLength: 70, size: 'max' })
 const file = tape.map(madeFile)
 const value = fc.constantFrom<Json[]>(
@@ -208,7 +208,7 @@ test('a removal with a trace keeps what was written since', () => {
       }
     },
   )
-  fc.assert(property, { numRuns: 500 })
+  fc.assert(property, { numRuns: runs(100, 500) })
 })
 
 /** Paths of every kind where a value can be added. */

@@ -6,7 +6,7 @@ import type { Json, Path } from '../../catalogue/json-value.ts'
 import { CannotEdit } from '../format.ts'
 import { yamlFormat as yaml } from './yaml-format.ts'
 
-const RUNS = { numRuns: runs(150, 2000), seed: 20261115 }
+const RUNS = { numRuns: runs(50, 2000), seed: 20261115 }
 type Map = { [name: string]: Json }
 
 const entry: Json = {
