@@ -43,9 +43,8 @@ const CLI_FILES = [
  * so nothing that two parts share becomes a file of its own.
  */
 const SERVICE_FILES = [
-  { name: 'core', test: /\/compose\/up\.ts$/ },
-  { name: 'doors', test: /\/compose\/doors\.ts$/ },
-  { name: 'rest', test: /\/compose\/rest\/rest\.ts$/ },
+  { name: 'agents-path', test: /\/compose\/up\.ts$/ },
+  { name: 'rest', test: /\/compose\/rest\.ts$/ },
 ].map((part, at, { length }) => ({ ...part, priority: length - at }))
 
 /** The main file is UMD, whose `require` is a parameter that no bundler can follow. */

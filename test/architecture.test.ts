@@ -61,7 +61,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
       '.',
     ],
   },
-  compose: { imports: 'all', folders: 'any' },
+  compose: { imports: 'all', folders: ['.'] },
   'main.ts': { imports: 'all', folders: [] },
 }
 const MOST_WINGS = 13

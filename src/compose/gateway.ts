@@ -1,4 +1,5 @@
 import { AGENTS, findAgent } from '../agents/catalogue/catalogue.ts'
+import type { AccessToken, Guesses } from '../api/http/auth.ts'
 import { AgentToolLists } from '../gateway/catalogue/agent-tool-lists.ts'
 import { createGateway } from '../gateway/gateway.ts'
 import type { KeyView } from '../gateway/keys/keys.schema.ts'
@@ -7,24 +8,16 @@ import { approvalOf } from '../gateway/pins/approval.ts'
 import type { Pins } from '../gateway/pins/pins.ts'
 import { createPresets } from '../gateway/presets/presets.service.ts'
 import { createVisibility } from '../gateway/visibility/visibility.service.ts'
-import type { FactBus } from '../kernel/facts.ts'
-import type { Log } from '../kernel/log.ts'
 import { VERSION } from '../kernel/version.ts'
 import type { CallRecorder } from '../servers/shared/calls.ts'
 import type { Catalogues } from '../servers/shared/catalogues.ts'
 import type { Upstreams } from '../servers/shared/upstreams.ts'
 import { openAgentToolsStore, openPresetStore } from '../store/agent-tools.store.ts'
-import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { openKeyStore } from '../store/keys.store.ts'
+import type { Basics } from './basics.ts'
 
 interface Deps {
-  readonly database: ConfigurationDatabase
-  readonly facts: FactBus
-  readonly log: Log
-  readonly headerName: string
-  /** Counts a wrong key. Returns how long its response has to wait. */
-  readonly wrongKeyDelayMs: (address: string | undefined) => number
-  readonly isToken: (given: string) => boolean
+  readonly access: { readonly token: AccessToken; readonly guesses: Guesses }
   readonly catalogues: Catalogues
   readonly pins: Pins
   readonly upstreams: Upstreams
@@ -32,8 +25,8 @@ interface Deps {
 }
 
 /** The gateway, its keys, and the settings of what each agent sees. */
-export async function openGateway(deps: Deps) {
-  const { database, facts, log, headerName, catalogues, pins, upstreams } = deps
+export async function openGateway(basics: Basics, { access, catalogues, pins, upstreams, calls }: Deps) {
+  const { config, database, facts, log } = basics
   const typeOf = (agentType: string) => findAgent(agentType)?.type ?? agentType
   const keyStore = await openKeyStore(database, typeOf)
   const keys = createKeys({
@@ -74,14 +67,14 @@ export async function openGateway(deps: Deps) {
   const gateway = createGateway({
     version: VERSION,
     upstreams,
-    calls: deps.calls,
+    calls,
     toolLists,
     keys,
     facts,
     log,
-    headerName,
-    wrongKeyDelayMs: deps.wrongKeyDelayMs,
-    isToken: deps.isToken,
+    headerName: config.auth_token_header_name,
+    wrongKeyDelayMs: (address) => access.guesses.delayMs(address),
+    isToken: (given) => access.token.matches(given),
     now: Date.now,
     approval: approvalOf(pins, catalogues),
   })

@@ -1,7 +1,5 @@
 import { AppError } from '../kernel/errors.ts'
-import type { FactBus } from '../kernel/facts.ts'
 import { readForeign } from '../kernel/files/foreign-file.ts'
-import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { redactText } from '../kernel/secrets/redact-text.ts'
 import { Jobs } from '../servers/jobs/jobs.ts'
 import type { PackageFolders } from '../servers/packages/folders.ts'
@@ -10,24 +8,19 @@ import type { PackageStore } from '../servers/packages/package-store.ts'
 import { createPackages, type Packages } from '../servers/packages/packages.service.ts'
 import { type NpmSettings, npmSettings } from '../servers/packages/registry/npm-settings.ts'
 import { Registry } from '../servers/packages/registry/registry.ts'
-import type { References } from '../servers/shared/definition/definition-references.ts'
 import { addUnderFreeName } from '../servers/shared/definition/server-name.ts'
 import { hashOf } from '../servers/shared/definition-hash.ts'
 import type { Servers } from '../servers/stdio/servers.service.ts'
+import type { Basics } from './basics.ts'
 import type { Runtime } from './runtime.ts'
 
 interface Parts {
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly minAgeDays: () => number
-  readonly mcpRegistry: () => string
-  readonly facts: FactBus
-  readonly secrets: KnownSecrets
   readonly store: PackageStore
   readonly folders: PackageFolders
   readonly engine: Pick<Runtime, 'run' | 'tryOut'>
-  readonly references: References
   readonly servers: Servers
 }
+type Environment = Readonly<Record<string, string | undefined>>
 
 const AT_ONCE = 2
 const TRIAL_MS = 30_000
@@ -37,8 +30,11 @@ const MAX_NPMRC_BYTES = 4 * 1024 * 1024
 const START_WAIT_S = 30
 
 /** The packages, connected to npm, the registries and the servers. */
-export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
-  const { facts, secrets, store, engine, references, servers } = parts
+export function openPackages(
+  { config, running, facts, secrets, references }: Basics,
+  { store, folders, engine, servers }: Parts,
+): { packages: Packages; jobs: Jobs } {
+  const { env } = config.platform
   const clean = (text: string) => redactText(text, secrets)
   const jobs = new Jobs({
     now: Date.now,
@@ -50,21 +46,21 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
     },
   })
   /** Its output may contain secrets, and is read only by Toolroom. */
-  const rawNpm: Npm = async (run) => engine.run({ ...run, command: 'npm', env: npmEnvironment(parts.env) })
+  const rawNpm: Npm = async (run) => engine.run({ ...run, command: 'npm', env: npmEnvironment(env) })
   const npm: Npm = ({ onLine, ...run }) =>
     rawNpm({ ...run, ...(onLine && { onLine: (stream, text) => onLine(stream, clean(text)) }) })
-  const settings = cached(() => readSettings(rawNpm, parts.env))
+  const settings = cached(() => readSettings(rawNpm, env))
   const packages = createPackages({
     store,
-    folders: parts.folders,
+    folders,
     registry: new Registry({ settings, now: Date.now }),
     npm,
     npmVersions: cached(() => npmVersions(rawNpm)),
     jobs,
     now: Date.now,
     node: process.versions.node,
-    minAgeDays: parts.minAgeDays,
-    mcpRegistry: parts.mcpRegistry,
+    minAgeDays: () => running.get('min_release_age_days'),
+    mcpRegistry: () => running.get('mcp_registry_url'),
     network: async () => (await settings()).network,
     trial: async (definition) => {
       const outcome = await engine.tryOut(definition, TRIAL_MS)
@@ -96,7 +92,7 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
 }
 
 /** `npm config` lists the registries, the .npmrc files contain the logins. */
-async function readSettings(npm: Npm, env: Parts['env']): Promise<NpmSettings> {
+async function readSettings(npm: Npm, env: Environment): Promise<NpmSettings> {
   let json = ''
   const { code } = await npm({
     args: ['config', 'list', '--json'],

@@ -1,8 +1,5 @@
 import { ChangeLog } from '../gateway/pins/log-changes.ts'
 import { Pins } from '../gateway/pins/pins.ts'
-import type { FactBus } from '../kernel/facts.ts'
-import type { Log } from '../kernel/log.ts'
-import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { redactText } from '../kernel/secrets/redact-text.ts'
 import { VERSION } from '../kernel/version.ts'
 import type { ClientEvents } from '../mcp/client/mcp-client.ts'
@@ -11,9 +8,8 @@ import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
 import { Catalogues } from '../servers/shared/catalogues.ts'
 import type { TryOut } from '../servers/stdio/actions/trial.ts'
 import { type Engine, type Instance, InstancePool } from '../servers/stdio/instance-pool.ts'
-import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { pinStore } from '../store/pins.store.ts'
-import { catalogueStore, type ServerTable } from '../store/servers.store.ts'
+import { catalogueStore } from '../store/servers.store.ts'
 import { Places } from '../supervisor/places/places.ts'
 import type { Platform } from '../supervisor/platform/platform.ts'
 import { marksOf } from '../supervisor/process/mark.ts'
@@ -22,7 +18,7 @@ import { ShellPath } from '../supervisor/process/shell-path.ts'
 import { type FindProgram, programFinder } from '../supervisor/process/start-child.ts'
 import { StartSlots } from '../supervisor/start-slots.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
-import type { Closer } from './closer.ts'
+import type { Basics } from './basics.ts'
 import { tryOutWith } from './try-out.ts'
 
 /** How many servers start at once. A server that hangs frees its slot after `SLOT_MS`. */
@@ -31,15 +27,7 @@ const SLOT_MS = 2000
 
 interface Deps {
   readonly platform: Platform
-  readonly folder: string
-  /** Toolroom's own folders, which no sandboxed server sees. */
-  readonly hidden: readonly string[]
-  readonly facts: FactBus
-  readonly secrets: KnownSecrets
   readonly catalogues: Catalogues
-  readonly log: Log
-  /** Whether the last run was killed. A run that was closed has ended all its processes. */
-  readonly wasKilled: boolean
   /** Whether a client follows the resources of servers, which are then read more often. */
   readonly isWatched: () => boolean
 }
@@ -65,23 +53,16 @@ export interface Runtime {
 }
 
 /** Runs STDIO servers: processes with MCP clients. First ends the processes that a killed service left behind. */
-export async function openRuntime({
-  platform,
-  folder,
-  hidden,
-  facts,
-  secrets,
-  catalogues,
-  log,
-  wasKilled,
-  isWatched,
-}: Deps): Promise<Runtime> {
+export async function openRuntime(
+  { config, folder, facts, secrets, log, lock }: Basics,
+  { platform, catalogues, isWatched }: Deps,
+): Promise<Runtime> {
   const clean = (text: string) => redactText(text, secrets)
   const marks = marksOf(folder)
   const mark = marks.ofRun
   const groups = await platform.openProcessGroups({
     marks,
-    wasKilled,
+    wasKilled: lock.wasKilled,
     onTrouble: (message) => log.error(message),
   })
   const { leftovers } = groups
@@ -98,7 +79,7 @@ export async function openRuntime({
       return findProgram(...wanted)
     },
   }
-  const places = new Places({ ...starting, marks, folder, hidden })
+  const places = new Places({ ...starting, marks, folder, hidden: [folder, config.folders.config] })
   const endContainers = async () => {
     const containers = await places.endLeftovers()
     if (containers > 0) log.warn({ containers }, 'ended containers that an earlier run had left')
@@ -197,21 +178,30 @@ function eventsOfInstance(instance: Instance): ClientEvents & { profile: Instanc
   }
 }
 
-interface CatalogueDeps extends Pick<Deps, 'facts' | 'secrets' | 'log'> {
-  readonly database: ConfigurationDatabase
-  readonly table: ServerTable
-  readonly closer: Closer
-  /** Whether a new or changed definition is hidden from agents until it is approved. */
-  readonly hold: boolean
-}
-
 /** The catalogues of all servers, and the approved definitions in them. */
-export async function openCatalogues({ database, table, facts, secrets, log, closer, hold }: CatalogueDeps) {
+export async function openCatalogues({
+  config,
+  database,
+  table,
+  facts,
+  secrets,
+  log,
+  closer,
+  audit,
+}: Basics) {
   const redact = (text: string) => secrets.redact(text)
   const onError = (error: unknown) => log.warn({ error }, 'a change to tools could not be saved')
-  const changeLog = new ChangeLog({ log, audit: (entry) => database.audit(entry), onError })
+  const changeLog = new ChangeLog({ log, audit, onError })
   const store = pinStore(database, table)
-  const pins = await Pins.open({ store, facts, changeLog, hold, redact, now: Date.now, onError })
+  const pins = await Pins.open({
+    store,
+    facts,
+    changeLog,
+    hold: config.hold_changed_tools,
+    redact,
+    now: Date.now,
+    onError,
+  })
   closer.add('the tool pins', () => pins.close())
   const catalogues = await Catalogues.open({
     store: catalogueStore(database, table),

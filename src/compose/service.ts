@@ -1,21 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { App } from '../api/http/app.ts'
 import type { Config } from '../kernel/config/config.ts'
 import { bindOf } from '../kernel/config/host.ts'
 import { assertMayBind } from '../kernel/config/token.ts'
+import type { Log } from '../kernel/log.ts'
+import { VERSION } from '../kernel/version.ts'
+import type { Servers } from '../servers/stdio/servers.service.ts'
+import { openAgentsPath } from './agents-path.ts'
+import { type Opened, openBasics, type ServiceOptions } from './basics.ts'
 import { Closer } from './closer.ts'
-import { openCore } from './core.ts'
-import type { Service, ServiceOptions } from './service-options.ts'
+
+export interface Service extends Opened {
+  readonly app: App
+  /** For callers in the same process. */
+  readonly rooms: { readonly servers: Servers }
+  readonly log: Log
+  close(): Promise<void>
+}
+
+/** Loading the REST API blocks for a moment, so the calls that waited for the first server are answered before. */
+const CALLS_FIRST_MS = 150
 
 /**
- * Opens everything from the bottom up, and closes it in reverse. What tool servers need comes first. The rest is loaded
- * while the processes of the first ones start, which takes as long.
+ * Opens everything from the bottom up, and closes it in reverse. It has two parts: what agents need, and the REST API with
+ * everything else. The second one begins with the first request for it, or when the first tool server has started.
  */
 export async function openService(config: Config, options: ServiceOptions): Promise<Service> {
   const bind = assertMayBind(bindOf(config.host), config.host, config.auth_token)
   const closer = new Closer((name, error) => options.warn(`Closing ${name} failed: ${String(error)}`))
   try {
-    const core = await openCore(config, options, bind.address, bind.loopback, closer)
-    const { openDoors } = await import('./doors.ts')
-    return await openDoors(core)
+    const basics = await openBasics(config, options, closer)
+    const path = await openAgentsPath(basics, bind)
+    const { front, address, warnings, firstStart, tools } = path
+    const opened = { address, tokenFile: basics.token.file, warnings }
+    if (options.onOpen) {
+      options.onOpen(opened)
+      await Promise.race([front.requested, firstStart.then(() => sleep(CALLS_FIRST_MS))])
+    }
+    basics.logging.startStores()
+    const { openRest } = await import('./rest.ts')
+    const app = await openRest(basics, path)
+    const { log } = basics
+    log.info({ address, version: VERSION }, 'service started')
+    for (const warning of warnings) log.warn(warning)
+    closer.add('the service', () => log.info('service stopping'))
+    return { ...opened, app, rooms: { servers: tools.servers }, log, close: () => closer.close() }
   } catch (error) {
     await closer.close()
     throw error

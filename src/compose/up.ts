@@ -10,9 +10,9 @@ import { VERSION } from '../kernel/version.ts'
 import { CallThread } from '../store/thread/call-thread.ts'
 import { LogThread } from '../store/thread/log-thread.ts'
 import { StoreThread } from '../store/thread/store-thread.ts'
+import type { Opened } from './basics.ts'
 import type { OpenStores } from './logging.ts'
-import { openService } from './service.ts'
-import type { Service } from './service-options.ts'
+import { openService, type Service } from './service.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 const warn = (sentence: string) => process.stderr.write(`Warning: ${sentence}\n`)
@@ -45,8 +45,6 @@ export async function up(
   onStarted(await start(config, flags, mainFile, { onOpen, shutDown: () => stop('SIGTERM') }))
   return undefined
 }
-
-type Opened = Pick<Service, 'address' | 'tokenFile' | 'warnings'>
 
 function printWarnings({ warnings }: Pick<Opened, 'warnings'>): void {
   for (const warning of warnings) warn(warning)

@@ -177,7 +177,6 @@ type Listener<F> = (fact: F) => void
 export class FactBus {
   readonly #listeners = new Map<keyof Facts, Set<Listener<never>>>()
   readonly #onError: (error: unknown) => void
-  #held: (() => void)[] | undefined
 
   /** Receives the errors of listeners: what they listen to has already happened. */
   constructor(onError: (error: unknown) => void) {
@@ -196,22 +195,7 @@ export class FactBus {
     return (this.#listeners.get(kind)?.size ?? 0) > 0
   }
 
-  /** Facts are published only after `release`, in their order: some listeners do not exist yet. */
-  hold(): void {
-    this.#held ??= []
-  }
-
-  release(): void {
-    const held = this.#held ?? []
-    this.#held = undefined
-    for (const publish of held) publish()
-  }
-
   publish<K extends keyof Facts>(kind: K, fact: Facts[K]): void {
-    if (this.#held) {
-      this.#held.push(() => this.publish(kind, fact))
-      return
-    }
     for (const listener of this.#listeners.get(kind) ?? []) {
       try {
         ;(listener as Listener<Facts[K]>)(fact)

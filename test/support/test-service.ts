@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import type { ServiceOptions } from '../../src/compose/basics.ts'
 import { openService } from '../../src/compose/service.ts'
-import type { ServiceOptions } from '../../src/compose/service-options.ts'
 import { readConfig } from '../../src/kernel/config/config.ts'
 import { readFlags } from '../../src/kernel/config/flags.ts'
 import { ownFolder } from './folder.ts'

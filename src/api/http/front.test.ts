@@ -4,7 +4,6 @@ import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { AppError } from '../../kernel/errors.ts'
 import { Front } from './front.ts'
-import { LaterRoute } from './later-route.ts'
 
 async function openFront() {
   const front = new Front({
@@ -20,55 +19,34 @@ async function openFront() {
 }
 
 const textOf = async (url: string) => (await fetch(url)).text()
-const NEVER = new Promise<never>(() => {})
 const refuse = () => new AppError('not_found', 'This is not a WebSocket endpoint')
 
 test('the gateway answers before the API is built, and requests to the API wait for it', async () => {
   const { front, address } = await openFront()
-  const requested = front.untilRequested(NEVER)
   const early = textOf(`${address}/api/health`)
   expect(await textOf(`${address}/mcp`)).toBe('the gateway')
-  await requested
+  await front.requested
   front.serve((_, response) => void response.end('the app'), refuse)
   expect(await early).toBe('the app')
   expect(await textOf(`${address}/api/health`)).toBe('the app')
-})
-
-test('requests for the gateway wait while its code is loaded, both plain ones and others', async () => {
-  const route = new LaterRoute((url) => url === '/mcp')
-  const front = new Front({ allowedHosts: [], gateway: route })
-  await front.listen('127.0.0.1', 0)
-  onTestFinished(() => front.close())
-  const url = `${front.address('127.0.0.1')}/mcp`
-  let answered = 0
-  const asked = [fetch(url, { method: 'POST', body: 'a call' }), fetch(url)].map(async (response) => {
-    const text = await (await response).text()
-    answered += 1
-    return text
-  })
-  await sleep(50)
-  expect(answered).toBe(0)
-  route.open((request, response) => void response.end(request.method))
-  expect(await Promise.all(asked)).toEqual(['POST', 'GET'])
-  expect(await (await fetch(url)).text()).toBe('GET')
 })
 
 test('an upgrade before the API is built waits for it, even if it is then refused', async () => {
   const { front, address } = await openFront()
   const socket = new WebSocket(`${address.replace('http', 'ws')}/api/ws/metrics`)
   const refused = once(socket, 'unexpected-response')
-  await front.untilRequested(NEVER)
+  await front.requested
   front.serve((_, response) => void response.end(), refuse)
   const [, answer] = await refused
   expect(answer.statusCode).toBe(404)
   socket.on('error', () => {}).terminate()
 })
 
-test('waiting for a request ends after a timeout, and the gate also protects the gateway before the API is built', async () => {
+test('the gate also protects the gateway before the API is built, and such a request does not ask for the API', async () => {
   const { front, address } = await openFront()
   const { port } = new URL(address)
   expect(
     (await fetch(`http://127.0.0.1:${port}/mcp`, { headers: { origin: 'https://evil.example' } })).status,
   ).toBe(403)
-  await front.untilRequested(sleep(10))
+  expect(await Promise.race([front.requested, sleep(10, 'not requested')])).toBe('not requested')
 })

@@ -24,6 +24,10 @@ export class Front {
   #handler: RequestListener | undefined
   #upgrade: Upgrade | undefined
   #onWaiting = () => {}
+  /** Resolves when the first request waits for the API. */
+  readonly requested = new Promise<void>((resolve) => {
+    this.#onWaiting = resolve
+  })
 
   constructor({ allowedHosts, gateway }: Options) {
     const gate = createGate({ port: () => this.port, allowedHosts })
@@ -63,15 +67,6 @@ export class Front {
     this.#handler = handler
     this.#upgrade = upgrade
     for (const answer of this.#waiting.splice(0)) answer()
-  }
-
-  /** Resolves when a request is waiting for the API, or with `otherwise`. */
-  untilRequested(otherwise: Promise<unknown>): Promise<unknown> {
-    if (this.#waiting.length > 0) return Promise.resolve()
-    const requested = new Promise<void>((resolve) => {
-      this.#onWaiting = resolve
-    })
-    return Promise.race([requested, otherwise])
   }
 
   close(): Promise<void> {

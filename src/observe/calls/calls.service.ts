@@ -11,7 +11,7 @@ import type { CallRecord, CallStore } from './call-store.ts'
 import type { Call, CallQuery } from './calls.schema.ts'
 import type { CallHistory } from './completed-calls.ts'
 
-/** Provided by `compose/calls.ts`. */
+/** Provided by `compose/observe.ts`. */
 interface Deps {
   readonly store: CallStore
   readonly history: CallHistory

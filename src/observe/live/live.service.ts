@@ -4,7 +4,7 @@ import { isoTime } from '../../kernel/time.ts'
 import { Feed } from './feed.ts'
 import { CLOSE, LiveClient, type LiveSocket } from './live-client.ts'
 
-/** Provided by `compose/observability.ts`. */
+/** Provided by `compose/observe.ts`. */
 export interface Deps {
   readonly facts: FactBus
   readonly version: string

@@ -30,7 +30,7 @@ import type { Recorder } from './record/recorder.ts'
 import { Cell } from './sketch/cell.ts'
 import { ceilTo, STEP_MS, type WindowName } from './windows.ts'
 
-/** Provided by `compose/observability.ts`. */
+/** Provided by `compose/observe.ts`. */
 export interface Deps {
   readonly recorder: Recorder
   readonly retentionDays: number

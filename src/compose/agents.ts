@@ -1,58 +1,47 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Deps as AgentsDeps, createAgents } from '../../agents/agents.service.ts'
-import type { Platform } from '../../agents/catalogue/config-files.ts'
-import type { RegisteredServer } from '../../agents/catalogue/definition.ts'
-import type { OfferedTools } from '../../agents/edit/take-over.ts'
-import { Backups } from '../../agents/files/backups.ts'
-import type { OwnershipStore } from '../../agents/files/ownership.ts'
-import type { Keys } from '../../gateway/keys/keys.service.ts'
-import { lastingProgram, removeUnusedCopies } from '../../kernel/config/lasting-program.ts'
-import { serviceFile } from '../../kernel/config/paths.ts'
-import { AppError } from '../../kernel/errors.ts'
-import type { FactBus } from '../../kernel/facts.ts'
-import type { Log } from '../../kernel/log.ts'
-import type { HttpServer } from '../../servers/http/http-servers.schema.ts'
-import type { HttpServers } from '../../servers/http/http-servers.service.ts'
-import { type ProgramOf, programFor } from '../../servers/stdio/run-settings.ts'
-import type { Server } from '../../servers/stdio/servers.schema.ts'
-import type { Servers } from '../../servers/stdio/servers.service.ts'
+import { type Deps as AgentsDeps, createAgents } from '../agents/agents.service.ts'
+import type { Platform } from '../agents/catalogue/config-files.ts'
+import type { RegisteredServer } from '../agents/catalogue/definition.ts'
+import { Backups } from '../agents/files/backups.ts'
+import type { Keys } from '../gateway/keys/keys.service.ts'
+import type { Config } from '../kernel/config/config.ts'
+import { lastingProgram, removeUnusedCopies } from '../kernel/config/lasting-program.ts'
+import { serviceFile } from '../kernel/config/paths.ts'
+import { AppError } from '../kernel/errors.ts'
+import type { HttpServer } from '../servers/http/http-servers.schema.ts'
+import type { HttpServers } from '../servers/http/http-servers.service.ts'
+import { type ProgramOf, programFor } from '../servers/stdio/run-settings.ts'
+import type { Server } from '../servers/stdio/servers.schema.ts'
+import type { Servers } from '../servers/stdio/servers.service.ts'
+import type { Basics } from './basics.ts'
 
-interface Parts {
-  readonly folder: string
-  readonly platform: Pick<Platform, 'home' | 'env'> & { readonly os: string }
-  readonly facts: FactBus
-  readonly log: Log
-  readonly ownership: OwnershipStore
-  readonly registered: AgentsDeps['registered']
+interface Deps extends Pick<AgentsDeps, 'registered' | 'offeredTo' | 'view' | 'ownership'> {
   readonly keys: Keys
-  readonly offeredTo: (agentType: string) => OfferedTools
-  readonly view: AgentsDeps['view']
-  /** The address of the service, once it listens. */
-  readonly address: () => string
-  /** The file of the running program. By default the build, for tests that run the sources. */
-  readonly mainFile?: string | undefined
+  readonly address: string
 }
 
-const BUILT = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
+/** The program of agents' bridges, for tests that run the sources. */
+const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 /** The agents, connected to the registered servers and to the gateway. */
-export function openAgents({ mainFile = BUILT, ...parts }: Parts) {
-  const { folder, facts, log, ownership, keys, offeredTo, address } = parts
-  const written = [...ownership.all().map(({ path }) => path), serviceFile(parts.platform, folder)]
+export function openAgents(basics: Basics, { ownership, registered, keys, offeredTo, view, address }: Deps) {
+  const { config, options, folder, facts, log } = basics
+  const { mainFile = BUILT } = options
+  const written = [...ownership.all().map(({ path }) => path), serviceFile(config.platform, folder)]
   removeUnusedCopies(folder, mainFile, written).catch((error) =>
     log.warn({ error }, 'unused copies of Toolroom could not be removed'),
   )
   return createAgents({
-    platform: platformOf(parts.platform),
+    platform: platformOf(config.platform),
     facts,
     ownership,
     backups: new Backups(folder),
     lockLedger: join(folder, 'agent-locks'),
     gateway: {
       // A service that listens on all interfaces is reached by agents at the loopback address.
-      address: () => address().replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//127.0.0.1'),
+      address: () => address.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//127.0.0.1'),
       program: { command: process.execPath, ...lastingProgram(mainFile, folder) },
       draft: (agent_type, name, by) => keys.draft({ agent_type, name }, by),
       removalOf: keys.removalOf,
@@ -65,8 +54,8 @@ export function openAgents({ mainFile = BUILT, ...parts }: Parts) {
     },
     now: Date.now,
     offeredTo,
-    view: parts.view,
-    registered: parts.registered,
+    view,
+    registered,
     onTrouble: (sentence, error) => log.warn({ error }, sentence),
   })
 }
@@ -109,7 +98,7 @@ const httpServer = ({ id, name, url, transport, headers }: HttpServer): Register
 })
 
 /** Agents' files are searched in the home folder that the operating system reports. */
-function platformOf({ os, home, env }: Parts['platform']): Platform {
+function platformOf({ os, home, env }: Config['platform']): Platform {
   return {
     os: os === 'darwin' || os === 'win32' ? os : 'linux',
     home,

@@ -1,0 +1,163 @@
+import type { Agents } from '../agents/agents.service.ts'
+import { AccessToken, Guesses } from '../api/http/auth.ts'
+import { Front } from '../api/http/front.ts'
+import { exposure, hostNamesOf } from '../kernel/config/host.ts'
+import { isMcpPath } from '../kernel/http/mcp-path.ts'
+import { probePort } from '../net/probe-port.ts'
+import { PackageFolders } from '../servers/packages/folders.ts'
+import { installedPrograms } from '../servers/packages/program.ts'
+import { Upstreams } from '../servers/shared/upstreams.ts'
+import { Servers } from '../servers/stdio/servers.service.ts'
+import { openDesiredStates } from '../store/desired-states.store.ts'
+import { openPackageStore } from '../store/packages.store.ts'
+import { thisPlatform } from '../supervisor/platform/this-platform.ts'
+import type { Basics } from './basics.ts'
+import { openGateway } from './gateway.ts'
+import { openHttpServers } from './http-servers.ts'
+import { openCalls, openEvents, openMetrics, openNotices } from './observe.ts'
+
+import { openPackages } from './packages.ts'
+import { openCatalogues, openRuntime } from './runtime.ts'
+
+export type AgentsPath = Awaited<ReturnType<typeof openAgentsPath>>
+
+const NO_AGENTS: readonly string[] = []
+const HAS_STARTED: readonly string[] = ['running', 'backoff', 'failed']
+
+/**
+ * The first part of the start: the port, the gateway and the tool servers, and what records their calls and states. Agents
+ * need nothing else. The servers start when the port is open: if it is taken, none does.
+ */
+export async function openAgentsPath(
+  basics: Basics,
+  bind: { readonly address: string; readonly loopback: boolean },
+) {
+  const { config, options, closer, folder, facts, logging, log, database, stores, references, token } = basics
+  /** Agents' files are opened in the second part. Until then, no server is known to be in one. */
+  const later: { agents?: Agents } = {}
+  const platform = options.platform ?? thisPlatform
+  const exposed = exposure(bind.loopback, config.protect_reads)
+  const warnings = [...config.warnings, ...token.warnings, ...exposed, ...platform.warnings]
+  const upstreams = new Upstreams()
+  const { catalogues, pins } = await openCatalogues(basics)
+  const calls = await openCalls(basics, upstreams)
+  const access = { token: new AccessToken(token.value), guesses: openGuesses(basics) }
+  const gateway = await openGateway(basics, { access, catalogues, pins, upstreams, calls: calls.recorder })
+  const { metrics, live } = openMetrics(basics, { upstreams, contextTokens: gateway.contextTokens })
+
+  // Tool servers.
+  const runtime = await openRuntime(basics, { platform, catalogues, isWatched: () => live.hasClients() })
+  closer.add('the tool servers', () => runtime.close())
+  const packageStore = await openPackageStore(database)
+  const packageFolders = new PackageFolders(folder)
+  packageFolders.cleanUp(packageStore.all())
+  const programOf = installedPrograms(packageStore, packageFolders)
+  const registry = {
+    facts,
+    secrets: basics.secrets,
+    log,
+    audit: basics.audit,
+    now: Date.now,
+    upstreams,
+    catalogues,
+    references,
+    calls: calls.recorder,
+    statsOf: metrics.statsOf,
+    gatewayNames: gateway.namesOf,
+  }
+  const servers: Servers = new Servers({
+    ...registry,
+    store: stores.stdio,
+    desiredStates: await openDesiredStates(database),
+    engine: runtime.engine,
+    instances: runtime.instances,
+    findProgram: runtime.findProgram,
+    shellPath: runtime.shellPath,
+    placeAbilities: () => runtime.places.abilities(),
+    probe: probePort,
+    tryOut: runtime.tryOut,
+    ownFolders: [folder, config.folders.config],
+    defaultIsolation: config.default_isolation,
+    linesDropped: (id) => logging.serverLines.dropped(id),
+    usedBy: (id) => later.agents?.usedBy(id) ?? NO_AGENTS,
+    packages: { programOf, binOf: (name, program) => packages.binOf(name, program) },
+  })
+  const { packages, jobs } = openPackages(basics, {
+    store: packageStore,
+    folders: packageFolders,
+    engine: runtime,
+    servers,
+  })
+  closer.add('the jobs', () => jobs.close())
+  const { listener } = gateway.gateway
+  const front = new Front({ allowedHosts: hostNamesOf(config), gateway: { takes: isMcpPath, listener } })
+  const { httpServers, logins } = await openHttpServers(basics, { ...registry, port: () => front.port })
+  closer.add('the HTTP servers', () => httpServers.close())
+  closer.add('the agents', () => later.agents?.close())
+  await servers.load()
+  const { notices, health } = await openNotices(basics, {
+    upstreams,
+    catalogues,
+    packages,
+    agents: { fileTroubles: (agentType) => later.agents?.fileTroubles(agentType) ?? [] },
+    runtime,
+    warnings,
+    token: access.token,
+  })
+  closer.add('the HTTP listener and the tool servers', () => Promise.all([front.close(), runtime.close()]))
+  closer.add('the live stream', () => live.close())
+  closer.add('the gateway', () => gateway.gateway.close())
+  const events = openEvents(basics, notices) // closed first: that all servers stop with Toolroom is no event
+
+  await front.listen(bind.address, config.port)
+  basics.lock.announce(front.address(bind.address))
+  await httpServers.load()
+  return {
+    later,
+    access,
+    front,
+    address: front.address(bind.address),
+    warnings: [...warnings, ...basics.repairs],
+    gateway,
+    tools: {
+      upstreams,
+      catalogues,
+      pins,
+      calls,
+      servers,
+      httpServers,
+      logins,
+      packages,
+      programOf,
+      jobs,
+      runtime,
+    },
+    observed: { metrics, live, notices, health, events },
+    firstStart: startServers(basics, servers),
+  }
+}
+
+/** Starts the servers that run from the beginning. Resolves when the first of them has started or failed. */
+function startServers({ options, facts, log }: Basics, servers: Servers): Promise<void> {
+  return new Promise((resolve) => {
+    const end = facts.on('server_status', ({ state }) => {
+      if (HAS_STARTED.includes(state.status)) resolve()
+    })
+    const all = options.withoutServers ? Promise.resolve() : servers.startWithToolroom()
+    void all
+      .catch((error: unknown) => log.error({ error }, 'servers could not be started'))
+      .finally(() => {
+        end()
+        resolve()
+      })
+  })
+}
+
+/** Counts wrong tokens, gateway keys and sign-in codes, and audits an address that keeps sending them. */
+function openGuesses({ audit, log }: Basics): Guesses {
+  const note = 'more than 10 wrong tokens, gateway keys or login codes within a minute; answers are delayed'
+  return new Guesses((address) => {
+    const entry = { action: 'token_guessing', subject: address, request_id: null, detail: { address, note } }
+    void audit(entry).catch((error: unknown) => log.error({ error }, 'audit failed'))
+  })
+}
