@@ -75,8 +75,8 @@ export function exportFileRoutes(exportFile: FileExport, importFile: FileImport)
       summary: 'Import an exported file',
       description:
         'Checks the whole file first: with an invalid entry or a wrong passphrase, nothing is imported. Starts no server and writes no file of an agent.',
-      body: file.FileImportInput,
-      response: { 200: file.FileImportReport },
+      body: schema.FileImportInput,
+      response: { 200: schema.FileImportReport },
     }
     const config = { errors: ['wrong_passphrase'] }
     app.post('/import', { schema: importing, bodyLimit: MAX_BYTES, config }, async (request) =>

@@ -7,10 +7,25 @@ import { plainSecretsIn } from '../servers/shared/definition/move-secrets.ts'
 import { npxPackage } from '../servers/shared/definition/npx-package.ts'
 import { ServerName } from '../servers/shared/server-fields.ts'
 import { isolationInput } from '../servers/stdio/isolation.ts'
+import { ExportFile, FORMAT, Passphrase } from './read/export-file/export-file.schema.ts'
 import { containerField, shownContainer } from './translate/container-run.ts'
 import { outgoingReferences } from './translate/translate-definition.ts'
 
-/** What the imports of snippets and of agents' files have in common. */
+const on_conflict = Type.Optional(
+  Type.Enum(['skip', 'update'], { default: 'skip', description: 'What to do when the name is taken' }),
+)
+const dry_run = Type.Optional(
+  Type.Boolean({ default: false, description: 'Report what would happen, without changes' }),
+)
+
+/** What became of a server. */
+const outcomeFields = {
+  outcome: Type.Enum(['created', 'updated', 'unchanged', 'exists', 'refused']),
+  id: orNull(Type.String({ description: 'The id of the created, updated or conflicting server' })),
+  reason: orNull(Type.String({ description: 'Why the entry was refused or skipped' })),
+}
+
+/** The options of the imports of snippets and of agents' files. */
 const importOptions = {
   start_mode: Type.Optional(
     Type.Enum(['manual', 'eager', 'on_demand'], {
@@ -30,9 +45,7 @@ const importOptions = {
         'Install the packages that `npx` would download, once, and run their files. Takes as long as the downloads',
     }),
   ),
-  dry_run: Type.Optional(
-    Type.Boolean({ default: false, description: 'Report what would happen, without changes' }),
-  ),
+  dry_run,
 }
 const Options = Type.Object(importOptions)
 export type ImportOptions = Static<typeof Options>
@@ -92,9 +105,7 @@ export const SnippetInput = Type.Object(
         description: 'Written by VS Code; their defaults are used',
       }),
     ),
-    on_conflict: Type.Optional(
-      Type.Enum(['skip', 'update'], { default: 'skip', description: 'What to do when the name is taken' }),
-    ),
+    on_conflict,
     name: Type.Optional(
       Type.Unsafe<string>({
         ...ServerName,
@@ -115,17 +126,13 @@ export const SnippetInput = Type.Object(
 export type SnippetInput = Static<typeof SnippetInput>
 component({ SnippetInput }, 'A snippet with servers to import')
 
-const OUTCOMES = ['created', 'updated', 'unchanged', 'exists', 'refused'] as const
-
 export const SnippetReport = Type.Object({
   dry_run: Type.Boolean(),
   items: Type.Array(
     Type.Object({
       name: Type.String({ examples: ['github'] }),
       type: orNull(Type.Enum(['stdio', 'http'])),
-      outcome: Type.Enum(OUTCOMES),
-      id: orNull(Type.String({ description: 'The id of the created, updated or conflicting server' })),
-      reason: orNull(Type.String({ description: 'Why the entry was refused or skipped' })),
+      ...outcomeFields,
       ...factFields,
       env: Type.Array(Type.String(), {
         description: 'The names of its environment variables',
@@ -248,6 +255,50 @@ export const AgentScan = Type.Object({
 })
 export type AgentScan = Static<typeof AgentScan>
 component({ AgentScan }, 'How many agents, entries and servers were found')
+
+const EXAMPLE: ExportFile = {
+  format: FORMAT,
+  version: 1,
+  exported_at: '2026-11-15T09:30:00.000Z',
+  toolroom_version: '0.1.0',
+  servers: [{ id: 'github', type: 'stdio', definition: { name: 'GitHub', command: 'npx' } }],
+  named_secrets: [],
+  agents: [],
+  presets: [],
+  secrets: null,
+}
+
+export const FileImportInput = Type.Object(
+  {
+    file: ExportFile,
+    passphrase: Type.Optional(Passphrase),
+    on_conflict,
+    dry_run,
+  },
+  { additionalProperties: false, examples: [{ file: EXAMPLE, dry_run: true }] },
+)
+export type FileImportInput = Static<typeof FileImportInput>
+component({ FileImportInput }, 'An exported file, and how to import it')
+
+/** What became of one entry of the file. */
+const imported = {
+  name: Type.String({ examples: ['github'] }),
+  ...outcomeFields,
+  notes: Type.Array(Type.String({ description: 'What is left to do' })),
+}
+const Imported = Type.Object(imported)
+export type Imported = Static<typeof Imported>
+
+export const FileImportReport = Type.Object({
+  dry_run: Type.Boolean(),
+  items: Type.Array(Type.Object({ ...imported, type: Type.Enum(['stdio', 'http']) })),
+  secrets: Type.Array(Imported),
+  agents: Type.Array(Imported, { description: 'What agents see. `name` is the type of the agent' }),
+  presets: Type.Array(Imported),
+  total: Type.Integer({ minimum: 0, description: 'The number of servers in the file' }),
+})
+export type FileImportReport = Static<typeof FileImportReport>
+component({ FileImportReport }, 'What became of each entry of the file')
 
 export function shownDefinition({
   command,

@@ -1,6 +1,7 @@
 import { AppError, invalidField } from '../kernel/errors.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { namesLike } from '../servers/shared/definition/server-name.ts'
+import { hashOf } from '../servers/shared/definition-hash.ts'
 import { explained } from '../servers/shared/diagnosis.ts'
 import type { FindProgram } from '../servers/stdio/actions/diagnose.ts'
 import { isolationOver } from '../servers/stdio/isolation.ts'
@@ -20,7 +21,7 @@ import {
   type Snippet,
   type SnippetEntry,
 } from './read/snippet/snippet.ts'
-import { isNamed, type KnownServer } from './server-kinds.ts'
+import { type Fields, isNamed, type KnownServer } from './server-kinds.ts'
 import { type Definition, importNotes, translateDefinition } from './translate/translate-definition.ts'
 import { README_FORMS } from './translate/translate-text.ts'
 
@@ -85,7 +86,7 @@ function snippetOf({ snippet, mcpServers, servers, inputs }: SnippetInput): Snip
     : parseSnippet(snippet)
 }
 
-/** With the name that the user gave to the only server of a snippet. */
+/** The snippet, with the name that the user gave to its only server. */
 function named(snippet: Snippet, name: string | undefined): Snippet {
   if (name === undefined) return snippet
   const [only, ...others] = snippet.entries
@@ -125,25 +126,18 @@ function existingServer(
   }
 }
 
-/** Isolation that is not given is no difference. */
+/** A field that is not given is no difference, except the working folder. */
 function hasDefinition(server: KnownServer, definition: Definition): boolean {
-  if (server.type === 'http')
-    return definition.type === 'http' && remoteContent(server.definition) === remoteContent(definition)
-  if (definition.type === 'http' || localContent(server.definition) !== localContent(definition)) return false
-  const { isolation, isolation_options } = server.definition
-  const given = isolationOver(server.definition, definition)
-  return JSON.stringify(given) === JSON.stringify({ isolation, isolation_options })
+  const { type, ...given } = definition
+  if (server.type !== type) return false
+  const isolated =
+    server.type === 'stdio' && definition.type === 'stdio' && isolationOver(server.definition, definition)
+  const wanted = { ...(isolated && { cwd: null }), ...given, ...isolated }
+  const before: Fields = server.definition
+  return Object.entries(wanted).every(
+    ([field, value]) => hashOf({ [field]: value }) === hashOf({ [field]: before[field] }),
+  )
 }
-
-type Content<T extends Definition['type']> = (
-  definition: Extract<KnownServer, { type: T }>['definition'] | Extract<Definition, { type: T }>,
-) => string
-
-const localContent: Content<'stdio'> = ({ command, args, env, cwd }) =>
-  JSON.stringify([command, args, Object.entries(env).sort(), cwd ?? null])
-
-const remoteContent: Content<'http'> = ({ url, transport, headers }) =>
-  JSON.stringify([url, transport, Object.entries(headers).sort()])
 
 type Parts = Pick<SnippetItem, 'env' | 'headers' | 'cwd' | 'program'>
 const NO_PARTS: Parts = { env: [], headers: [], cwd: null, program: null }

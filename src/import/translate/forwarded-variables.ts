@@ -1,9 +1,10 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { maskCommand } from '../../kernel/secrets/secrets.ts'
 
+type Texts = Readonly<Record<string, string>>
 type Definition =
-  | { readonly type: 'stdio'; readonly env: Readonly<Record<string, string>> }
-  | { readonly type: 'http' | 'sse'; readonly headers: Readonly<Record<string, string>> }
+  | { readonly type: 'stdio'; readonly env: Texts }
+  | { readonly type: 'http' | 'sse'; readonly headers: Texts }
 
 /**
  * A definition with the variables that its entry only names, and the fields that name them. What the entry writes itself
@@ -13,53 +14,45 @@ export function withForwarded<D extends Definition>(
   definition: D,
   entry: Readonly<Record<string, unknown>>,
 ): { readonly definition: D; readonly fields: readonly string[] } {
-  const { env, headers, fields } = forwardedVariables(entry)
-  const isForEnv = (field: string) => field === 'env_vars' || field === 'env_keys'
-  return definition.type === 'stdio'
-    ? { definition: { ...definition, env: { ...env, ...definition.env } }, fields: fields.filter(isForEnv) }
-    : {
-        definition: { ...definition, headers: { ...headers, ...definition.headers } },
-        fields: fields.filter((field) => !isForEnv(field)),
-      }
+  const readers = Object.entries(definition.type === 'stdio' ? ENV_FIELDS : HEADER_FIELDS)
+  const found = readers.flatMap(([field, read]) => {
+    const values = Object.hasOwn(entry, field) ? read(entry[field]) : undefined
+    return values ? [{ field, values }] : []
+  })
+  const forwarded: Texts = Object.assign({}, ...found.map(({ values }) => values))
+  return {
+    definition:
+      definition.type === 'stdio'
+        ? { ...definition, env: { ...forwarded, ...definition.env } }
+        : { ...definition, headers: { ...forwarded, ...definition.headers } },
+    fields: found.map(({ field }) => field),
+  }
 }
 
-/** What an entry takes from variables that it only names, as references. */
-interface Forwarded {
-  readonly env: Readonly<Record<string, string>>
-  readonly headers: Readonly<Record<string, string>>
-  /** The fields that were read. */
-  readonly fields: readonly string[]
+/** Reads a field that names variables, as references to them. Undefined if it has another shape. */
+type Reader = (value: unknown) => Texts | undefined
+
+/** Codex names variables of the environment, Goose names its own secrets. */
+const ENV_FIELDS: Readonly<Record<string, Reader>> = {
+  env_vars: (names) => listed('env', names),
+  env_keys: (names) => listed('secret', names),
 }
 
-/**
- * Reads the fields of Codex (`bearer_token_env_var`, `env_http_headers`, `env_vars`) and of Goose (`env_keys`, names of
- * its own secrets). A field of another shape is not read.
- */
-function forwardedVariables(entry: Readonly<Record<string, unknown>>): Forwarded {
-  const env: Record<string, string> = {}
-  const headers: Record<string, string> = {}
-  const fields: string[] = []
-  const read = (field: string, add: (value: unknown) => boolean) => {
-    if (Object.hasOwn(entry, field) && add(entry[field])) fields.push(field)
-  }
-  const names = (kind: 'env' | 'secret') => (value: unknown) => {
-    if (!Array.isArray(value) || !value.every(isName)) return false
-    for (const name of value) env[name] = reference(kind, name)
-    return true
-  }
-  read('bearer_token_env_var', (value) => {
-    if (!isName(value)) return false
-    headers.Authorization = `Bearer ${reference('env', value)}`
-    return true
-  })
-  read('env_http_headers', (value) => {
-    if (!isObject(value) || !Object.values(value).every(isName)) return false
-    for (const [header, name] of Object.entries(value)) headers[header] = reference('env', String(name))
-    return true
-  })
-  read('env_vars', names('env'))
-  read('env_keys', names('secret'))
-  return { env, headers, fields }
+/** Fields of Codex. */
+const HEADER_FIELDS: typeof ENV_FIELDS = {
+  bearer_token_env_var: (name) =>
+    isName(name) ? { Authorization: `Bearer ${reference('env', name)}` } : undefined,
+  env_http_headers: (headers) => {
+    if (!isObject(headers) || !Object.values(headers).every(isName)) return undefined
+    return Object.fromEntries(
+      Object.entries(headers).map(([header, name]) => [header, reference('env', String(name))]),
+    )
+  },
+}
+
+function listed(kind: 'env' | 'secret', names: unknown): Texts | undefined {
+  if (!Array.isArray(names) || !names.every(isName)) return undefined
+  return Object.fromEntries(names.map((name) => [name, reference(kind, name)]))
 }
 
 /** Some users write the token itself in place of the name of its variable. */

@@ -90,7 +90,7 @@ export function translateDefinition<T extends Imported>(
 /** Where no reference is resolved, only the folders of an editor are replaced. */
 const NO_REFERENCES: Source['forms'] = new Set(['input'])
 
-/** Without what follows the name: it may be a default that is a secret. */
+/** A reference for a message, without what follows its name: that may be a default that is a secret. */
 const shownToken = (token: string): string =>
   /^\$?\{\w+\}$/.test(token) ? token : `${/^\$?\{\w*:?/.exec(token)?.[0] ?? ''}…}`
 

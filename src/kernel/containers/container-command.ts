@@ -6,7 +6,7 @@ export const IMAGE_NAME = '^[A-Za-z0-9_][A-Za-z0-9_./:@\\-]{0,511}$'
 /** What `docker run` or `podman run` would run in a container. */
 export interface ContainerCommand {
   readonly image: string
-  /** After the image. */
+  /** What follows the image. */
   readonly args: readonly string[]
   readonly entrypoint: string | null
   /** Null: the value of this name in the environment of the server. */

@@ -55,7 +55,7 @@ const WITH_VALUE: typeof SWITCHES = [
   ['unsupported', '--health-cmd --health-interval --health-retries --health-timeout --stop-signal'],
 ]
 
-/** By name. After a flag with `value`, the next word is its value. */
+/** All flags by name. After one with `value`, the next word is its value. */
 export const FLAGS: Readonly<Partial<Record<string, Flag>>> = Object.assign(
   Object.create(null), // `--constructor` is no flag
   Object.fromEntries([...flagsOf(SWITCHES, false), ...flagsOf(WITH_VALUE, true)]),

@@ -6,7 +6,7 @@ import { differences, identityOf } from '../../../agents/read/server-identity.ts
 import { slugOf } from '../../../kernel/wire.ts'
 import { npxPackage } from '../../../servers/shared/definition/npx-package.ts'
 import { fitName, nameOfPackage } from '../../../servers/shared/definition/server-name.ts'
-import { type EntryPlace, type ImportedEntry, importEntry } from './agent-entry.ts'
+import { type ImportedEntry, importEntry } from './agent-entry.ts'
 
 /** An entry of an agent's file. */
 export interface Source {
@@ -78,7 +78,7 @@ function merge(
   source: Source,
   definition: Definition,
   { enabled, notes }: ImportedEntry,
-  agent: EntryPlace['agent'],
+  agent: AgentFiles['agent'],
 ): void {
   const folder = definition.type === 'stdio' && definition.cwd === source.project ? source.project : null
   const identity = JSON.stringify([identityOf(definition), folder])
@@ -131,8 +131,8 @@ const MAX_NAME = 64
 export function freeName({ name, definition, found_in }: Candidate, taken: ReadonlySet<string>): string {
   const plain = fitName(name) || nameOfPackage(npxPackage(definition)?.name ?? 'server')
   const [source] = found_in
-  const place = source?.project ? basename(source.project) : (source?.agent_type ?? 'other')
-  const suffix = place.replace(/[^\w.-]+/g, '-').slice(0, 20)
+  const origin = source?.project ? basename(source.project) : (source?.agent_type ?? 'other')
+  const suffix = origin.replace(/[^\w.-]+/g, '-').slice(0, 20)
   const numbered = (number: number) => (number === 1 ? suffix : `${suffix}-${number}`)
   for (let number = 0; ; number += 1) {
     const end = number === 0 ? '' : `-${numbered(number)}`

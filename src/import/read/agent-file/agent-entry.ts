@@ -6,8 +6,8 @@ import type { Entry, FileState } from '../../../agents/read/read-entries.ts'
 import { inputDefaults, withForwarded } from '../../translate/forwarded-variables.ts'
 import { importNotes, translateDefinition } from '../../translate/translate-definition.ts'
 
-/** Where an entry was found. */
-export interface EntryPlace {
+/** The file in which an entry was found. */
+interface EntryFile {
   readonly agent: Agent
   readonly state: FileState
   /** Null for a file of the user. */
@@ -28,14 +28,14 @@ export interface ImportedEntry {
 }
 
 /** Everything in the entry is kept, translated, or named in a note. */
-export function importEntry(entry: Entry, place: EntryPlace, { home, isOwnSetting }: Context): ImportedEntry {
+export function importEntry(entry: Entry, file: EntryFile, { home, isOwnSetting }: Context): ImportedEntry {
   const enabled = entry.enabled ?? true
   const { definition } = entry
   if (!definition) {
     const problem = entry.problem ?? 'The entry has neither a command nor a URL'
     return { definition, enabled, notes: [], problem }
   }
-  const { agent, state, project } = place
+  const { agent, state, project } = file
   const inputs = inputDefaults(valueAt(state.root, ['inputs']))
   const translated = translateDefinition(inProject(definition, project), (field) => ({
     forms: formsOf(agent, field),

@@ -5,10 +5,10 @@ import { component, ID_PATTERN, orNull, Timestamp } from '../../../kernel/wire.t
 import { MAX_SERVERS, ServerId } from '../../../servers/shared/server-fields.ts'
 
 export const FORMAT = 'toolroom-export'
-/** Of one part of the encrypted text. */
+/** The length of one part of the encrypted text. */
 export const PART_LENGTH = 65_536
 
-const Passphrase = Type.String({
+export const Passphrase = Type.String({
   maxLength: 256,
   pattern: '^[\\x20-\\x7e]{12,256}$',
   expected: '12 to 256 characters of ASCII',
@@ -105,56 +105,3 @@ export const ExportFile = Type.Object(
 )
 export type ExportFile = Static<typeof ExportFile>
 component({ ExportFile }, 'Servers and the tools that agents see, in one file')
-
-const EXAMPLE: ExportFile = {
-  format: FORMAT,
-  version: 1,
-  exported_at: '2026-11-15T09:30:00.000Z',
-  toolroom_version: '0.1.0',
-  servers: [{ id: 'github', type: 'stdio', definition: { name: 'GitHub', command: 'npx' } }],
-  named_secrets: [],
-  agents: [],
-  presets: [],
-  secrets: null,
-}
-
-export const FileImportInput = Type.Object(
-  {
-    file: ExportFile,
-    passphrase: Type.Optional(Passphrase),
-    on_conflict: Type.Optional(
-      Type.Enum(['skip', 'update'], { default: 'skip', description: 'What to do when the name is taken' }),
-    ),
-    dry_run: Type.Optional(
-      Type.Boolean({ default: false, description: 'Report what would happen, without changes' }),
-    ),
-  },
-  { additionalProperties: false, examples: [{ file: EXAMPLE, dry_run: true }] },
-)
-export type FileImportInput = Static<typeof FileImportInput>
-component({ FileImportInput }, 'An exported file, and how to import it')
-
-const OUTCOMES = ['created', 'updated', 'unchanged', 'exists', 'refused'] as const
-
-/** What became of one entry. */
-const imported = {
-  name: Type.String({ examples: ['github'] }),
-  outcome: Type.Enum(OUTCOMES),
-  id: orNull(Type.String({ description: 'The id of the created, updated or conflicting server' })),
-  reason: orNull(Type.String({ description: 'Why the entry was refused or skipped' })),
-  notes: Type.Array(Type.String({ description: 'What is left to do' })),
-}
-const Imported = Type.Object(imported)
-export type Imported = Static<typeof Imported>
-const ImportedServer = Type.Object({ ...imported, type: Type.Enum(['stdio', 'http']) })
-
-export const FileImportReport = Type.Object({
-  dry_run: Type.Boolean(),
-  items: Type.Array(ImportedServer),
-  secrets: Type.Array(Imported),
-  agents: Type.Array(Imported, { description: 'What agents see. `name` is the type of the agent' }),
-  presets: Type.Array(Imported),
-  total: Type.Integer({ minimum: 0, description: 'The number of servers in the file' }),
-})
-export type FileImportReport = Static<typeof FileImportReport>
-component({ FileImportReport }, 'What became of each entry of the file')

@@ -78,7 +78,7 @@ type Open = Pick<ExportFile, 'format' | 'version' | 'servers' | 'named_secrets' 
 
 export async function sealSecrets(secrets: Secrets, file: Open, passphrase: string): Promise<Sealed> {
   const salt = randomBytes(16)
-  const text = new Vault(await keyFrom(passphrase, salt)).seal(placeOf(file), secrets)
+  const text = new Vault(await keyFrom(passphrase, salt)).seal(bindingOf(file), secrets)
   const data: string[] = []
   for (let from = 0; from < text.length; from += PART_LENGTH) data.push(text.slice(from, from + PART_LENGTH))
   return { kdf: 'scrypt', ...COST, salt: salt.toString('base64'), data }
@@ -87,7 +87,7 @@ export async function sealSecrets(secrets: Secrets, file: Open, passphrase: stri
 export async function openSecrets(sealed: Sealed, file: Open, passphrase: string): Promise<Secrets> {
   const vault = new Vault(await keyFrom(passphrase, Buffer.from(sealed.salt, 'base64')))
   try {
-    return vault.open(placeOf(file), sealed.data.join('')) as Secrets
+    return vault.open(bindingOf(file), sealed.data.join('')) as Secrets
   } catch {
     // AES-GCM cannot tell a wrong key from changed data.
     throw new AppError(
@@ -98,7 +98,7 @@ export async function openSecrets(sealed: Sealed, file: Open, passphrase: string
   }
 }
 
-const placeOf = ({ format, version, servers, named_secrets, agents, presets }: Open): string =>
+const bindingOf = ({ format, version, servers, named_secrets, agents, presets }: Open): string =>
   hashOf({ format, version, servers, named_secrets, agents, presets })
 
 function keyFrom(passphrase: string, salt: Buffer): Promise<Buffer> {

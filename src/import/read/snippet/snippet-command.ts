@@ -85,25 +85,15 @@ function readLaunch(words: readonly Word[]): Named[] {
 type Option = 'env' | 'header' | 'type' | 'url' | 'token' | 'other'
 
 /** The options of `claude|codex|gemini|… mcp add` with a value. All others are switches. */
-const OPTIONS: Readonly<Record<string, Option>> = {
-  '-e': 'env',
-  '--env': 'env',
-  '-H': 'header',
-  '--header': 'header',
-  '-t': 'type',
-  '--transport': 'type',
-  '--type': 'type',
-  '--url': 'url',
-  '--bearer-token-env-var': 'token',
-  '-s': 'other',
-  '--scope': 'other',
-  '--timeout': 'other',
-  '--description': 'other',
-  '--include-tools': 'other',
-  '--exclude-tools': 'other',
-  '--client-id': 'other',
-  '--callback-port': 'other',
-}
+const OPTIONS: ReadonlyMap<string, Option> = new Map([
+  ...flags('env', '-e --env'),
+  ...flags('header', '-H --header'),
+  ...flags('type', '-t --transport --type'),
+  ...flags('url', '--url'),
+  ...flags('token', '--bearer-token-env-var'),
+  ...flags('other', '-s --scope --timeout --description --include-tools --exclude-tools'),
+  ...flags('other', '--client-id --callback-port'),
+])
 /** Ignored without a note: the scope has no meaning here. */
 const SILENT = new Set(['-s', '--scope'])
 const HEADER = /^([\w-]+):(?!\/\/)\s*(.*)$/s
@@ -119,34 +109,24 @@ interface Parsed {
 
 /** `claude mcp add NAME [-e K=V] -- command args`, the same with a URL, or `add-json NAME JSON`. */
 function readAdd(words: readonly Word[]): Named[] {
-  const { positional, launch, env, headers, given, ignored } = parseAdd(
-    words.slice(3),
-    words[2]?.text === 'add-json',
-  )
+  const isJson = words[2]?.text === 'add-json'
+  const { positional, launch, env, headers, given, ignored } = parseAdd(words.slice(3), isJson)
   const nameless = positional.length === 1 && HTTP_URL.test(positional[0] ?? '')
   const [name, target] = nameless ? [undefined, positional[0]] : positional
-  if (words[2]?.text === 'add-json') {
-    return fromJson(name, target ?? '', 'Cannot parse the JSON in the command; check its quotes')
-  }
+  if (isJson) return fromJson(name, target ?? '', 'Cannot parse the JSON in the command; check its quotes')
   const notes = ignored.length > 0 ? [`Unsupported options were ignored: ${listed(ignored)}`] : []
   const url = given.get('url') ?? target
   const type = given.get('type')
   if (url !== undefined && launch.length === 0) {
-    const token = given.has('token') ? { bearer_token_env_var: given.get('token') } : {}
-    const value = {
-      url,
-      ...(type === undefined ? {} : { type }),
-      headers: Object.fromEntries(headers),
-      ...token,
-    }
-    return [{ name, value, notes }]
+    const token = given.has('token') && { bearer_token_env_var: given.get('token') }
+    const kind = type !== undefined && { type }
+    return [{ name, value: { url, ...kind, headers: Object.fromEntries(headers), ...token }, notes }]
   }
   if (needsShell(launch)) return [{ name, value: undefined, refuse: NEEDS_SHELL }]
   const [command, ...args] = asArguments(launch)
   if (command === undefined) {
-    return [
-      { name, value: undefined, refuse: 'The command has neither a program nor a url; add one of them' },
-    ]
+    const refuse = 'The command has neither a program nor a url; add one of them'
+    return [{ name, value: undefined, refuse }]
   }
   // Without arguments, the command may be one string, as in: droid mcp add x "npx -y package".
   const value = { command, ...(args.length > 0 ? { args } : {}), env: Object.fromEntries(env) }
@@ -160,7 +140,7 @@ function parseAdd(words: readonly Word[], isJson: boolean): Parsed {
     if (text === '--') return { ...parsed, launch: words.slice(index + 1) }
     if (/^-./.test(text)) {
       const [flag = '', inline] = text.startsWith('--') ? text.split(/=(.*)/s) : [text]
-      const option = Object.hasOwn(OPTIONS, flag) ? OPTIONS[flag] : undefined
+      const option = OPTIONS.get(flag)
       if (option !== undefined && inline === undefined) index += 1
       if (option !== undefined) take(parsed, option, inline ?? words[index]?.text ?? '')
       if ((option === undefined || option === 'other') && !SILENT.has(flag))
@@ -197,6 +177,10 @@ function take(parsed: Parsed, option: Option, value: string): void {
   if (!pair) throw refusal('A header option has no value; write it as "Name: value"')
   const list = option === 'env' ? parsed.env : parsed.headers
   list.push([pair[1] ?? '', pair[2] ?? ''])
+}
+
+function flags(option: Option, names: string): [string, Option][] {
+  return names.split(' ').map((name) => [name, option])
 }
 
 /** Only the name, because a value may follow an equal sign or a short option. */

@@ -8,7 +8,7 @@ import {
 import type { Definition } from '../../translate/translate-definition.ts'
 import { shown } from './snippet-error.ts'
 
-/** Without user info and white space. The API checks it again. */
+/** A URL without user info and white space. The API checks it again. */
 export const HTTP_URL = /^https?:\/\/[^/?#@\s]+(?:[/?#]\S*)?$/
 
 const MAX_NOTES = 20
@@ -49,8 +49,7 @@ function programNotes(definition: Definition): string[] {
 
 /** One note for each value that is a placeholder or empty. */
 function placeholderNotes(definition: Definition): string[] {
-  const places = [...placesOf(definition)]
-  const open = places.filter(([, value]) => PLACEHOLDER.test(value))
+  const open = [...textsOf(definition)].filter(([, value]) => PLACEHOLDER.test(value))
   const notes = open.map(([label]) => `${label} contains a placeholder`)
   const empty = definition.type === 'stdio' ? Object.entries(definition.env).filter(([, v]) => v === '') : []
   notes.push(...empty.map(([key]) => `env ${shown(key)} is empty`))
@@ -61,7 +60,7 @@ function placeholderNotes(definition: Definition): string[] {
   ]
 }
 
-function* placesOf(definition: Definition): Generator<readonly [label: string, value: string]> {
+function* textsOf(definition: Definition): Generator<readonly [label: string, value: string]> {
   if (definition.type === 'http') {
     yield ['url', definition.url]
     for (const [key, value] of Object.entries(definition.headers)) yield [`header ${shown(key)}`, value]

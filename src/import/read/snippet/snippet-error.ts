@@ -32,7 +32,7 @@ export class Fault extends Error {
 }
 
 /** Line and column of an offset, both counted from 1. */
-export function placeOf(text: string, offset: number): string {
+export function positionOf(text: string, offset: number): string {
   const column = offset - text.slice(0, offset).lastIndexOf('\n')
   return `line ${lineOf(text, offset)}, column ${column}`
 }

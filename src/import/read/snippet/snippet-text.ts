@@ -1,7 +1,7 @@
 import type { AppError } from '../../../kernel/errors.ts'
 import { serversIn, startsCommand } from './snippet-command.ts'
 import { HTTP_URL } from './snippet-definition.ts'
-import { Fault, lineOf, placeOf, snippetError } from './snippet-error.ts'
+import { Fault, lineOf, positionOf, snippetError } from './snippet-error.ts'
 import { findServers, type Named, readLink } from './snippet-find.ts'
 import { readJson, readToml, repair } from './snippet-json-toml.ts'
 
@@ -48,7 +48,7 @@ export function readText(pasted: string): { found: Named[]; failed: Failure[] } 
 }
 
 function errorOf(text: string, start: number, { what, message, offset }: Fault): AppError {
-  const sentence = `${what} cannot be parsed at ${placeOf(text, start + offset)}: ${message}`
+  const sentence = `${what} cannot be parsed at ${positionOf(text, start + offset)}: ${message}`
   return snippetError(sentence, 'Check the quotes, commas and brackets at that position')
 }
 

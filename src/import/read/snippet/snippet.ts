@@ -48,7 +48,7 @@ export function parseSnippet(text: string): Snippet {
   return { entries, refused: [...refused, ...unread] }
 }
 
-/** The same for parsed JSON. */
+/** Reads a snippet that is JSON and has been parsed. */
 export function readSnippet(value: unknown): Snippet {
   const snippet = entriesOf(findServers(value))
   if (snippet.entries.length + snippet.refused.length === 0) throw noServer()
