@@ -1,6 +1,6 @@
 import { AppError } from '../kernel/errors.ts'
 import { readForeign } from '../kernel/files/foreign-file.ts'
-import { redactText } from '../kernel/secrets/redact-text.ts'
+import { redactText } from '../kernel/secrets/known-secrets.ts'
 import { Jobs } from '../servers/jobs/jobs.ts'
 import type { PackageFolders } from '../servers/packages/folders.ts'
 import { type Npm, npmEnvironment, npmVersions } from '../servers/packages/npm.ts'

@@ -1,6 +1,6 @@
 import { ChangeLog } from '../gateway/pins/log-changes.ts'
 import { Pins } from '../gateway/pins/pins.ts'
-import { redactText } from '../kernel/secrets/redact-text.ts'
+import { redactText } from '../kernel/secrets/known-secrets.ts'
 import { VERSION } from '../kernel/version.ts'
 import type { ClientEvents } from '../mcp/client/mcp-client.ts'
 import type { InstanceOwner } from '../mcp/protocol/call.ts'

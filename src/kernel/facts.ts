@@ -54,7 +54,7 @@ export interface Facts {
   }
   /** Instances of a server were started or have ended. */
   server_instances: { readonly server_id: string }
-  /** The tools of a server, or those that agents may see, have changed. By name. */
+  /** The tools of a server, or those that agents may see, have changed. The lists have their names. */
   tools_changed: {
     readonly server_id: string
     readonly added: readonly string[]

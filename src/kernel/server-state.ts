@@ -112,6 +112,24 @@ export interface IsolationOptions {
   readonly pids: number
 }
 
+/** Folders of a Linux system that every sandbox shows, as far as they exist. The last four: Nix, Homebrew, resolv.conf, certificates of openSUSE. */
+export const SYSTEM_FOLDERS = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/etc',
+  '/opt',
+  '/nix/store',
+  '/run/current-system',
+  '/home/linuxbrew/.linuxbrew',
+  '/run/systemd/resolve',
+  '/var/lib/ca-certificates',
+]
+
 /** How to run a server. */
 export interface Plan {
   /**
@@ -132,9 +150,39 @@ export interface RestartRules {
   readonly max_delay_s: number
 }
 
+/** Seconds before each of the first restarts in a row. After them, `max_delay_s` counts. */
+export const RESTART_DELAYS_S: readonly number[] = [1, 2, 4, 8, 16]
+
+/**
+ * The delays after the failures that would follow `attempt`, without their spread, up to the one that is repeated. For
+ * a reader: they assume that each process ends at once.
+ */
+export function laterDelays(attempt: number, max_delay_s: number): number[] {
+  const ladder = RESTART_DELAYS_S.slice(attempt).filter((step) => step < max_delay_s)
+  return [...ladder, max_delay_s]
+}
+
 export interface Timeouts {
   readonly start_s: number
   /** Null: not set, so the limit depends on the caller. */
   readonly request_s: number | null
   readonly stop_s: number
 }
+
+/** An MCP server process on this computer whose agent has ended, with all its child processes. */
+export interface Orphan {
+  /** `<pid>-<start time>`: unique, whereas a pid is reused. */
+  readonly id: string
+  readonly pid: number
+  /** Secrets masked. */
+  readonly command: string
+  readonly owner: string
+  readonly age_s: number
+  readonly rss_bytes: number
+  readonly processes: number
+}
+
+/** The outcome of ending an orphan. `gone`: no such orphan, or no longer one. */
+export type OrphanEnd =
+  | { readonly outcome: 'gone' }
+  | { readonly outcome: 'ended' | 'not_permitted'; readonly orphan: Orphan }

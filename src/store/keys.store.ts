@@ -1,5 +1,5 @@
 import type { KeyStore } from '../gateway/keys/keys.service.ts'
-import type { KeyRecord } from '../kernel/secrets/key-record.ts'
+import type { KeyRecord } from '../kernel/secrets/vault.ts'
 import type { ConfigurationDatabase, Trx } from './configuration/configuration.ts'
 
 /** Keys that are saved or removed in the transaction of another change. */

@@ -1,5 +1,5 @@
-import { RESTART_DELAYS_S } from '../kernel/restart-delays.ts'
-import type { LastError, RestartRules } from '../kernel/server-state.ts'
+import { type LastError, RESTART_DELAYS_S, type RestartRules } from '../kernel/server-state.ts'
+
 import type { Exit } from './platform/platform.ts'
 import { StartFailure } from './process/start-child.ts'
 

@@ -20,7 +20,7 @@ export function homeEnv(home: string): Record<string, string> {
   }
 }
 
-/** What `chmod 600` and `chmod 700` give. Windows has access lists instead: see src/kernel/config/system/private-folder.ts. */
+/** What `chmod 600` and `chmod 700` give. Windows has access lists instead: see src/kernel/config/system/data-folder.ts. */
 export const PRIVATE_FILE = IS_WINDOWS ? 0o666 : 0o600
 export const PRIVATE_FOLDER = IS_WINDOWS ? 0o666 : 0o700
 

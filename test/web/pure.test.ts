@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SETTING_NAMES } from '../../src/kernel/config/schema.ts'
+import { SETTING_NAMES } from '../../src/kernel/config/settings.ts'
 import { phasesOf } from '../../web/src/data/job-phases.ts'
 import {
   bytes,

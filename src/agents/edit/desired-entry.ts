@@ -5,7 +5,7 @@ import {
   keepMaskedUrl,
   keepMaskedValues,
   originOf,
-} from '../../kernel/secrets/write-back.ts'
+} from '../../servers/shared/write-back.ts'
 import { forAgent } from '../catalogue/agent-references.ts'
 import type { Agent } from '../catalogue/catalogue.schema.ts'
 import type { Definition, RegisteredServer } from '../catalogue/definition.ts'

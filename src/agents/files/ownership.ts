@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../kernel/facts.ts'
-import type { KeyRecord } from '../../kernel/secrets/key-record.ts'
+import type { KeyRecord } from '../../kernel/secrets/vault.ts'
 import type { Json, Path } from '../catalogue/json-value.ts'
 import type { Patch } from '../diff/patch.ts'
 

@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
-import { AppError } from '../../kernel/errors.ts'
+import { AppError, problemOf, unexpected } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
-import { problemOf, unexpected } from '../../kernel/problem.ts'
+
 import { type AuthOptions, createAuth } from './auth.ts'
 import { acceptOnlyJson } from './body.ts'
 import { compileWhenUsed } from './compilers.ts'

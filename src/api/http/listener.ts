@@ -7,9 +7,9 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { AppError } from '../../kernel/errors.ts'
+import { AppError, problemOf } from '../../kernel/errors.ts'
 import type { HttpListener } from '../../kernel/http/exchange.ts'
-import { problemOf } from '../../kernel/problem.ts'
+
 import { type ConnectionLimits, limitConnections } from './connections.ts'
 import type { Gate } from './gate.ts'
 import { PlainConnections } from './plain/plain-connections.ts'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
-import { redactText } from '../../kernel/secrets/redact-text.ts'
+import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
+
 import { Redacted, RedactInput } from './redact.schema.ts'
 
 /** Shows what becomes of a text in logs, notices and views. */

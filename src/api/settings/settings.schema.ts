@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
-import { type SettingName, Settings } from '../../kernel/config/schema.ts'
+import { type SettingName, Settings } from '../../kernel/config/settings.ts'
 import { component, listOf, orNull } from '../../kernel/wire.ts'
 
 const SOURCES = ['flag', 'environment', 'env_file', 'config_file', 'generated', 'default'] as const

@@ -1,10 +1,16 @@
 import type { TSchema } from 'typebox'
-import { changeConfigFile } from '../../kernel/config/change-config-file.ts'
 import type { Config, Origin } from '../../kernel/config/config.ts'
-import { readConfigFile } from '../../kernel/config/config-file.ts'
+import { changeConfigFile, readConfigFile } from '../../kernel/config/config-file.ts'
+
 import { bindOf } from '../../kernel/config/host.ts'
-import type { RunningSettings } from '../../kernel/config/running-settings.ts'
-import { envName, SETTING_NAMES, type SettingName, Settings } from '../../kernel/config/schema.ts'
+import {
+  envName,
+  type RunningSettings,
+  SETTING_NAMES,
+  type SettingName,
+  Settings,
+} from '../../kernel/config/settings.ts'
+
 import { assertMayBind, newToken, saveToken, tokenFile } from '../../kernel/config/token.ts'
 import { AppError, diskFull, invalidField } from '../../kernel/errors.ts'
 import { isStartError } from '../../kernel/exit.ts'

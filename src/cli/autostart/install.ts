@@ -1,6 +1,6 @@
-import { prepareDataFolder } from '../../kernel/config/data-folder.ts'
 import { lastingProgram } from '../../kernel/config/lasting-program.ts'
 import { runningInstance } from '../../kernel/config/running-instance.ts'
+import { prepareDataFolder } from '../../kernel/config/system/data-folder.ts'
 import type { Answer, Context, Run } from '../run/context.ts'
 import { Failure } from '../run/failure.ts'
 import { untilReady } from '../service/start-detached.ts'

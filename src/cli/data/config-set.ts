@@ -1,5 +1,5 @@
 import { parseSetting } from '../../kernel/config/config.ts'
-import type { SettingName } from '../../kernel/config/schema.ts'
+import type { SettingName } from '../../kernel/config/settings.ts'
 import type { Run } from '../run/context.ts'
 import { usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'

@@ -1,4 +1,4 @@
-import { settingRows } from '../../kernel/config/help.ts'
+import { settingRows } from '../../kernel/config/settings.ts'
 import { type Command, type Flag, flagsOf, type Group, OUTPUT_FLAGS, type Word } from '../run/command.ts'
 import { ISOLATION_FLAGS, ISOLATION_PAGE } from '../servers/isolation-flags.ts'
 import { COMMANDS, subcommandsOf } from './table.ts'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { Check } from 'typebox/schema'
 import { test } from 'vitest'
-import { isSetting } from './check-setting.ts'
-import { SETTING_NAMES, Settings } from './schema.ts'
+import { isSetting } from './config.ts'
+import { SETTING_NAMES, Settings } from './settings.ts'
 
 const texts = fc.oneof(
   fc.string({ maxLength: 80 }),

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { configError } from '../exit.ts'
+import { writeDurably } from '../files/durable-file.ts'
 import { readForeign } from '../files/foreign-file.ts'
 import { isObject } from '../is-object.ts'
-import { SETTING_NAMES, type SettingName } from './schema.ts'
+import { SETTING_NAMES, type SettingName } from './settings.ts'
 
 export const MAX_SETTINGS_BYTES = 1024 * 1024
 
@@ -18,11 +19,11 @@ export function readConfigFile(path: string): Map<SettingName, unknown> {
   return known
 }
 
-export const nameOf = (key: string): SettingName | undefined =>
+const nameOf = (key: string): SettingName | undefined =>
   SETTING_NAMES.find((candidate) => candidate === key.toLowerCase())
 
 /** With the keys as they are spelled in the file. Empty if there is no file. */
-export function contentOf(path: string): Record<string, unknown> {
+function contentOf(path: string): Record<string, unknown> {
   if (!existsSync(path)) return {}
   let content: unknown
   try {
@@ -32,4 +33,16 @@ export function contentOf(path: string): Record<string, unknown> {
   }
   if (!isObject(content)) throw configError(`${path} must contain one JSON object`)
   return { ...content }
+}
+
+/** Changes some settings durably and keeps the others, with the spelling of their keys. Undefined removes one. */
+export function changeConfigFile(path: string, changes: ReadonlyMap<SettingName, unknown>): void {
+  readConfigFile(path) // a file that would stop the next start is not rewritten
+  const content = contentOf(path)
+  for (const [name, value] of changes) {
+    const key = Object.keys(content).find((each) => nameOf(each) === name) ?? name
+    if (value === undefined) delete content[key]
+    else content[key] = value
+  }
+  writeDurably(path, `${JSON.stringify(content, null, 2)}\n`, 0o600)
 }

@@ -5,9 +5,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { covers } from '../../../test/support/covers.ts'
 import { readConfig } from './config.ts'
 import { readFlags } from './flags.ts'
-import { settingRows } from './help.ts'
 import { bindOf } from './host.ts'
 import { foldersOf } from './paths.ts'
+import { settingRows } from './settings.ts'
 import { assertMayBind, isStrong } from './token.ts'
 
 /** An empty home folder. */

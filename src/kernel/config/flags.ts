@@ -1,6 +1,6 @@
 import { configError, type StartError } from '../exit.ts'
 import { type FlagTypes, parseWords } from './parse-flags.ts'
-import { envName, flagName, SETTING_NAMES as NAMES, type SettingName, Settings } from './schema.ts'
+import { envName, flagName, SETTING_NAMES as NAMES, type SettingName, Settings } from './settings.ts'
 
 export interface Flags {
   readonly command: 'up' | 'help' | 'version'

@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import type { Settings } from './schema.ts'
+import type { Settings } from './settings.ts'
 
 export interface Bind {
   /** Normalised. */

@@ -5,7 +5,7 @@ import { basename, dirname, join, relative, sep } from 'node:path'
 import { isMarked, makeFolder, markFolder, renameOver } from '../files/durable-file.ts'
 import { readForeign } from '../files/foreign-file.ts'
 import { VERSION } from '../version.ts'
-import { prepareDataFolder } from './data-folder.ts'
+import { prepareDataFolder } from './system/data-folder.ts'
 
 /** The program that agents and service managers start, long after the command that wrote their files has ended. */
 export interface LastingProgram {

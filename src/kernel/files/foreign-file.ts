@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs'
+import { accessSync, closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs'
 
 /** Why a file is not read. Another program may replace it at any moment, so only the open descriptor decides. */
 export class UnsafeFile extends Error {
@@ -31,9 +31,9 @@ export function openForeign(path: string, links: 'follow' | 'refuse' = 'follow')
   return file
 }
 
-export interface ForeignFile {
+interface ForeignFile {
   readonly bytes: Buffer
-  /** Of the file that was read, whatever the path leads to by now. */
+  /** They describe the file that was read, whatever the path leads to by now. */
   readonly stats: Stats
 }
 
@@ -80,4 +80,14 @@ export function readOpen(file: number, maxBytes: number): Buffer {
     size = 64 * 1024
   }
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
+}
+
+/** Whether this user may write to it. */
+export function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }

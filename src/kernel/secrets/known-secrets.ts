@@ -1,4 +1,5 @@
-import { MASK } from './secrets.ts'
+import { plainText } from './plain-text.ts'
+import { MASK, maskText } from './secrets.ts'
 
 const MIN_LENGTH = 8
 
@@ -42,3 +43,10 @@ export class KnownSecrets {
 }
 
 const escapeRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
+
+/**
+ * Text of a server or of npm, as it is stored and shown: without terminal sequences, which could also hide a secret,
+ * then without known secrets, then without what looks like one.
+ */
+export const redactText = (text: string, secrets: KnownSecrets): string =>
+  maskText(secrets.redact(plainText(text)))

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { KnownSecrets } from './known-secrets.ts'
+import { KnownSecrets, redactText } from './known-secrets.ts'
 import { plainText } from './plain-text.ts'
-import { redactText } from './redact-text.ts'
 
 test.each([
   ['plain text\twith a tab\nand a line', 'plain text\twith a tab\nand a line'],

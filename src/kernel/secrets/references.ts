@@ -14,7 +14,7 @@ export interface Reference {
 export type LookUp = (reference: Reference) => string | undefined
 
 const NAME = '[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}'
-/** Of an environment variable or a secret that can be referred to. */
+/** The name of an environment variable or a secret that can be referred to. */
 export const NAME_PATTERN = `^${NAME}$`
 
 /** No part contains the beginning of another one, so the time is linear. */

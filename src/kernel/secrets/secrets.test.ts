@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { stopwatch } from '../../../test/support/measuring.ts'
+import {
+  keepMaskedArgs,
+  keepMaskedCommand,
+  keepMaskedUrl,
+  keepMaskedValues,
+} from '../../servers/shared/write-back.ts'
 import { KnownSecrets } from './known-secrets.ts'
 import { publicArgs, publicCommand, publicDetail } from './public-view.ts'
 import { maskArgs, maskText, maskUrl, secretsIn } from './secrets.ts'
-import { keepMaskedArgs, keepMaskedCommand, keepMaskedUrl, keepMaskedValues } from './write-back.ts'
 
 const key = 'ghp_0123456789abcdefghijABCDEFGHIJ'
 

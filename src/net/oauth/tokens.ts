@@ -4,7 +4,7 @@ import {
   revocationRequest,
 } from 'oauth4webapi'
 import { isObject } from '../../kernel/is-object.ts'
-import { printableLine } from '../../kernel/secrets/printable-line.ts'
+import { printableLine } from '../../kernel/secrets/plain-text.ts'
 import { type Answer, fixTokenAnswer } from './compatibility-fixes.ts'
 import { type ProofKey, proofSigner } from './dpop.ts'
 import { type IssuerInfo, textOf } from './issuer-metadata.ts'

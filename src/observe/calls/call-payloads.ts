@@ -1,5 +1,5 @@
-import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
-import { redactText } from '../../kernel/secrets/redact-text.ts'
+import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
+
 import type { Vault } from '../../kernel/secrets/vault.ts'
 import { RawJson } from '../../mcp/protocol/raw-json.ts'
 import type { CallStore, SealedPayload } from './call-store.ts'

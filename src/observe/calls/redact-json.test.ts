@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isObject } from '../../kernel/is-object.ts'
 import { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
-import { isSecretName } from '../../kernel/secrets/secret-names.ts'
-import { maskText } from '../../kernel/secrets/secrets.ts'
+import { isSecretName, maskText } from '../../kernel/secrets/secrets.ts'
+
 import { isHarmless, redactJsonText } from './redact-json.ts'
 
 const secrets = new KnownSecrets()

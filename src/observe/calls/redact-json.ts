@@ -1,9 +1,8 @@
 import { isObject } from '../../kernel/is-object.ts'
-import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
+import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
 import { plainText } from '../../kernel/secrets/plain-text.ts'
-import { redactText } from '../../kernel/secrets/redact-text.ts'
-import { isSecretName } from '../../kernel/secrets/secret-names.ts'
-import { hasKeyShape, MASK } from '../../kernel/secrets/secrets.ts'
+
+import { hasKeyShape, isSecretName, MASK } from '../../kernel/secrets/secrets.ts'
 
 /** Far more than any tool has, and little enough for a recursive function. */
 const MAX_DEPTH = 100

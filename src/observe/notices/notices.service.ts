@@ -1,6 +1,6 @@
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { AuditEntry, FactBus, PublicNotice } from '../../kernel/facts.ts'
-import type { Orphan } from '../../kernel/orphan.ts'
+import type { Orphan } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'

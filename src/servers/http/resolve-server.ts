@@ -1,9 +1,9 @@
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import { isReference, parseReferences, resolveReferences } from '../../kernel/secrets/references.ts'
-import { originOf } from '../../kernel/secrets/write-back.ts'
 import { isBlockedHost } from '../../net/blocked-address.ts'
 import type { LoginServer } from '../logins/login-record.ts'
 import type { References } from '../shared/definition/definition-references.ts'
+import { originOf } from '../shared/write-back.ts'
 import { SettingFailure } from './connection-failure.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { invalidField } from '../../kernel/errors.ts'
-import { OAUTH_SECRETS } from '../../kernel/secrets/mask-oauth.ts'
 import { MASK } from '../../kernel/secrets/secrets.ts'
 import { component } from '../../kernel/wire.ts'
 
@@ -109,3 +108,12 @@ function check({ client_id, client_secret, private_key, issuer, grant }: OAuthCo
   if (grant === 'client_credentials' && !secret)
     throw invalidField('/oauth/client_secret', 'or private_key is required for client_credentials')
 }
+
+/** The secrets among the OAuth settings of a server. */
+const OAUTH_SECRETS = ['client_secret', 'private_key'] as const
+
+/** The OAuth settings of a server with their secrets masked. */
+export const maskOAuth = <T extends object>(settings: T): T => ({
+  ...settings,
+  ...Object.fromEntries(OAUTH_SECRETS.filter((field) => field in settings).map((field) => [field, MASK])),
+})

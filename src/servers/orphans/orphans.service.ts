@@ -1,6 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
-import type { Orphan, OrphanEnd } from '../../kernel/orphan.ts'
+import type { Orphan, OrphanEnd } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { OrphanView } from './orphans.schema.ts'

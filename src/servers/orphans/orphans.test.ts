@@ -5,7 +5,7 @@ import { AccessToken, Guesses } from '../../api/http/auth.ts'
 import { Front } from '../../api/http/front.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
 import { createLog } from '../../kernel/log.ts'
-import type { Orphan } from '../../kernel/orphan.ts'
+import type { Orphan } from '../../kernel/server-state.ts'
 import { endOrphan, findOrphans } from '../../supervisor/orphans/orphans.ts'
 
 import { thisPlatform } from '../../supervisor/platform/this-platform.ts'

@@ -1,9 +1,9 @@
 import { randomBytes, scrypt } from 'node:crypto'
 import { AppError } from '../../../kernel/errors.ts'
 import { isObject } from '../../../kernel/is-object.ts'
-import { maskOAuth } from '../../../kernel/secrets/mask-oauth.ts'
 import { MASK, maskArgs, maskCommand, maskUrl, maskValues } from '../../../kernel/secrets/secrets.ts'
 import { Vault } from '../../../kernel/secrets/vault.ts'
+import { maskOAuth } from '../../../servers/logins/oauth-input.schema.ts'
 import { hashOf } from '../../../servers/shared/definition-hash.ts'
 import { type ExportFile, PART_LENGTH, type Sealed } from './export-file.schema.ts'
 

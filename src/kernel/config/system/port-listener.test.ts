@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { listenerInLsof, listenerInNetstat, processListening } from './port-listener.ts'
+import { listenerInLsof, listenerInNetstat, processListening } from './port-owner.ts'
 
 /** `lsof -nP -iTCP:8665 -sTCP:LISTEN -Fpc` on macOS. */
 const LSOF = 'p4711\ncnode\nf22\nf23\n'

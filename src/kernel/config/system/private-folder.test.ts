@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ownFolder } from '../../../../test/support/folder.ts'
-import { accessOf, closeToOthers } from './private-folder.ts'
+import { accessOf, closeToOthers } from './data-folder.ts'
 
 test('on Windows only this user and the system have access to a folder outside of the profile', () => {
   const env = { USERDOMAIN: 'OFFICE', USERNAME: 'Grace Hopper' }

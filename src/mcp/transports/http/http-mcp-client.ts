@@ -1,5 +1,5 @@
 import { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
-import { printableLine } from '../../../kernel/secrets/printable-line.ts'
+import { printableLine } from '../../../kernel/secrets/plain-text.ts'
 import { maskText, secretsIn } from '../../../kernel/secrets/secrets.ts'
 import type { Authorizer } from '../../../net/authorizer.ts'
 import type { Network } from '../../../net/connection-pool.ts'

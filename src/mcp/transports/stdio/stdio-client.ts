@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import { printableLine } from '../../../kernel/secrets/printable-line.ts'
+import { printableLine } from '../../../kernel/secrets/plain-text.ts'
 import type { LastError } from '../../../kernel/server-state.ts'
 import { discover, type HandshakeResult, initialize, NotMcpError } from '../../client/handshake.ts'
 import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'

@@ -1,6 +1,5 @@
 import { parseReferences, resolveReferences, writeReference } from '../../../kernel/secrets/references.ts'
-import { isSecretName } from '../../../kernel/secrets/secret-names.ts'
-import { type Carrier, MASK, maskArg, maskCommand } from '../../../kernel/secrets/secrets.ts'
+import { type Carrier, isSecretName, MASK, maskArg, maskCommand } from '../../../kernel/secrets/secrets.ts'
 import { changeTexts, type PlacedText } from './definition-references.ts'
 
 export interface PlainSecret {

@@ -1,8 +1,8 @@
 import { existsSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path'
-import { isWritable } from '../../../kernel/files/is-writable.ts'
-import { SYSTEM_FOLDERS } from '../../../kernel/files/system-folders.ts'
-import type { IsolationOptions } from '../../../kernel/server-state.ts'
+import { isWritable } from '../../../kernel/files/foreign-file.ts'
+import { type IsolationOptions, SYSTEM_FOLDERS } from '../../../kernel/server-state.ts'
+
 import {
   isNetworkError,
   isReadOnly,

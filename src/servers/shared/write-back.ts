@@ -1,6 +1,6 @@
-import { AppError, type FieldError, pointer } from '../errors.ts'
-import { publicArgs, publicCommand } from './public-view.ts'
-import { MASK, maskArgs, maskCommand, maskUrl } from './secrets.ts'
+import { AppError, type FieldError, pointer } from '../../kernel/errors.ts'
+import { publicArgs, publicCommand } from '../../kernel/secrets/public-view.ts'
+import { MASK, maskArgs, maskCommand, maskUrl } from '../../kernel/secrets/secrets.ts'
 
 /**
  * Responses show secrets as `***`; sending `***` back keeps the stored value. Each function takes the new and the stored

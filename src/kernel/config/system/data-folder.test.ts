@@ -14,11 +14,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ownFolder } from '../../../test/support/folder.ts'
-import { PRIVATE_FOLDER } from '../../../test/support/home-env.ts'
-import { launch } from '../../../test/support/program.ts'
-import { AUTHORISED as headers, openTestService } from '../../../test/support/test-service.ts'
-import { openSqlite } from '../../store/sqlite/sqlite.ts'
+import { ownFolder } from '../../../../test/support/folder.ts'
+import { PRIVATE_FOLDER } from '../../../../test/support/home-env.ts'
+import { launch } from '../../../../test/support/program.ts'
+import { AUTHORISED as headers, openTestService } from '../../../../test/support/test-service.ts'
+import { openSqlite } from '../../../store/sqlite/sqlite.ts'
 
 /** Every file and folder below a path, with its mode, its time of change and its content. */
 function photo(folder: string): string[] {

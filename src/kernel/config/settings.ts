@@ -154,3 +154,38 @@ export const ENV_NAMES: ReadonlySet<string> = new Set(
   (Object.keys(Settings.properties) as SettingName[]).map(envName),
 )
 export const flagName = (name: SettingName): string => `--${name.replaceAll('_', '-')}`
+
+/** Every setting with its flag and its default, generated from the schema: `toolroom help settings`. */
+export const settingRows = (): [label: string, does: string][] =>
+  (Object.keys(Settings.properties) as SettingName[]).map((name) => {
+    const schema = Settings.properties[name] as { description?: string; default?: unknown; secret?: boolean }
+    const label = schema.secret ? `${envName(name)} (no flag)` : flagName(name)
+    const preset =
+      schema.default === undefined || String(schema.default) === '' ? '' : ` [${String(schema.default)}]`
+    return [label, `${schema.description}${preset}`]
+  })
+
+/** Settings that take effect at once when they are changed. All others need a restart. */
+const LIVE: readonly SettingName[] = ['auth_token', 'log_level', 'min_release_age_days', 'mcp_registry_url']
+
+/** The settings that the service runs with. */
+export class RunningSettings {
+  #values: Readonly<Settings>
+  readonly #onChange: (values: Readonly<Settings>) => void
+
+  constructor(values: Readonly<Settings>, onChange: (values: Readonly<Settings>) => void) {
+    this.#values = values
+    this.#onChange = onChange
+  }
+
+  get<N extends SettingName>(name: N): Settings[N] {
+    return this.#values[name]
+  }
+
+  /** The value must be valid. */
+  change(name: SettingName, value: unknown): void {
+    if (!LIVE.includes(name)) return
+    this.#values = { ...this.#values, [name]: value }
+    this.#onChange(this.#values)
+  }
+}
