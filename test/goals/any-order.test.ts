@@ -12,7 +12,7 @@ import { openTestService } from '../support/test-service.ts'
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SERVERS = 20
 const COMMANDS = 200
-const RUNS = FULL ? 100 : 2
+const RUNS = FULL ? 100 : 3
 const OPERATIONS = RUNS * 100
 
 /** The expected state after all responses. */

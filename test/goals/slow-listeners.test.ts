@@ -11,6 +11,8 @@ const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SLEEPERS = 20
 const LISTENERS = FULL ? 200 : 30
 const CALLS = FULL ? 20_000 : 300
+/** Lines of 1 KB a second, for 4 s. What 20 clients do not read of them is more than the growth three times over. */
+const LINES_PER_S = FULL ? 4000 : 1500
 const MAX_GROWTH_MB = 40
 /** Longer than the 30 s after which a client that does not read is disconnected, whatever it was sent. */
 const ASLEEP_MS = 36_000
@@ -41,7 +43,7 @@ describe.runIf(process.platform === 'linux')('clients of the live stream', () =>
   }, async () => {
     const service = await openService({ env: MEASURED })
     const { address, add, start, ask } = service
-    await add(definition('flood', ['--rate=4000', '--seconds=4', '--size=1000']))
+    await add(definition('flood', [`--rate=${LINES_PER_S}`, '--seconds=4', '--size=1000']))
     await add(definition('echo'))
     await start('echo')
     const good = await listen(address)

@@ -1,7 +1,7 @@
 // Loaded into a service before its own code: on SIGUSR2 it collects its garbage, which V8 would delay, and writes the
 // memory that remains into its home directory. With COUNT_STEPS also the CPU time of its main thread: all of it, and the
-// longest step, which is how long another request may have to wait whatever else the machine does. Our collections are not
-// part of either.
+// longest step between two turns of a timer, which is how long another request has to wait whatever else the machine does.
+// Our collections are not part of either.
 const { readFileSync, renameSync, writeFileSync } = require('node:fs')
 const { isMainThread } = require('node:worker_threads')
 
@@ -14,9 +14,9 @@ if (isMainThread) {
   process.on('SIGUSR2', () => {
     const cost = steps?.take()
     collect()
-    steps?.forget()
     writeFileSync(`${file}.tmp`, JSON.stringify({ ...process.memoryUsage(), ...cost }))
     renameSync(`${file}.tmp`, file)
+    steps?.forget()
   })
 }
 
@@ -29,7 +29,7 @@ function countSteps() {
     workMs += now - last
     last = now
   }
-  setInterval(endStep, 1).unref() // a turn of the event loop ends at the latest when a timer is due
+  setInterval(endStep, 10).unref() // not more often: on a busy machine, this would become most of the work
   return {
     /** The longest step is that since the last time. */
     take() {
