@@ -34,7 +34,7 @@ export function editRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       response,
     }
     app.put('/agents/:agent_type/servers', { schema: put, config }, (request) =>
-      agents.set(request.params.agent_type, request.body, { request_id: request.id }),
+      agents.edit.set(request.params.agent_type, request.body, { request_id: request.id }),
     )
 
     const remove = {
@@ -52,7 +52,7 @@ export function editRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       const { names, ...body } = request.body ?? {}
       if (name && names) throw invalidField('/names', 'must be given either in the body or in the query')
       const by = { request_id: request.id }
-      return agents.remove(request.params.agent_type, names ?? name, { ...query, ...body }, by)
+      return agents.edit.remove(request.params.agent_type, names ?? name, { ...query, ...body }, by)
     })
 
     const add = {
@@ -64,7 +64,7 @@ export function editRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       response,
     }
     app.post('/agents/:agent_type/http-servers', { schema: add, config }, (request) =>
-      agents.addHttp(request.params.agent_type, request.body, { request_id: request.id }),
+      agents.edit.addHttp(request.params.agent_type, request.body, { request_id: request.id }),
     )
 
     const connect = {
@@ -77,7 +77,7 @@ export function editRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       response,
     }
     app.post('/agents/:agent_type/connect', { schema: connect, config }, (request) =>
-      agents.connect(request.params.agent_type, request.body ?? {}, { request_id: request.id }),
+      agents.edit.connect(request.params.agent_type, request.body ?? {}, { request_id: request.id }),
     )
 
     const disconnect = {
@@ -90,7 +90,7 @@ export function editRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       response,
     }
     app.post('/agents/:agent_type/disconnect', { schema: disconnect, config }, (request) =>
-      agents.disconnect(request.params.agent_type, request.body ?? {}, { request_id: request.id }),
+      agents.edit.disconnect(request.params.agent_type, request.body ?? {}, { request_id: request.id }),
     )
 
     const undo = {

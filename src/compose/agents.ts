@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Deps as AgentsDeps, createAgents } from '../agents/agents.service.ts'
+import { Agents, type Deps as AgentsDeps } from '../agents/agents.service.ts'
 import type { Platform } from '../agents/catalogue/config-files.ts'
 import type { RegisteredServer } from '../agents/catalogue/definition.ts'
 import { Backups } from '../agents/files/backups.ts'
@@ -33,7 +33,7 @@ export function openAgents(basics: Basics, { ownership, registered, keys, offere
   removeUnusedCopies(folder, mainFile, written).catch((error) =>
     log.warn({ error }, 'unused copies of Toolroom could not be removed'),
   )
-  return createAgents({
+  return new Agents({
     platform: platformOf(config.platform),
     facts,
     ownership,

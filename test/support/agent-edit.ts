@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { createEdit } from '../../src/agents/edit/edit.service.ts'
-import { FileChanges } from '../../src/agents/edit/file-changes.ts'
-import { createUndo } from '../../src/agents/edit/undo.ts'
+import { Edit } from '../../src/agents/edit/edit.service.ts'
+import { Undo } from '../../src/agents/edit/undo.ts'
+import { FileWriter } from '../../src/agents/edit/write.ts'
 import { type Backup, Backups } from '../../src/agents/files/backups.ts'
 import { createKeys } from '../../src/gateway/keys/keys.service.ts'
 import { FactBus } from '../../src/kernel/facts.ts'
@@ -76,8 +76,8 @@ export async function openEdit(home: string) {
   const onTrouble = (_: string, error: unknown) => {
     throw error
   }
-  const changes = new FileChanges({ ...deps, store: ownership, cleanUp: () => {}, onTrouble })
-  const edit = createEdit({ ...deps, changes })
-  const { undo } = createUndo({ ...deps, changes })
-  return { ...deps, keys, edit, undo, addresses: () => addresses }
+  const writer = new FileWriter({ ...deps, store: ownership, cleanUp: () => {}, onTrouble })
+  const edit = new Edit({ ...deps, writer })
+  const undoing = new Undo({ ...deps, writer })
+  return { ...deps, keys, edit, undoing, addresses: () => addresses }
 }

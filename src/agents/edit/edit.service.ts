@@ -1,33 +1,42 @@
-import { randomBytes } from 'node:crypto'
 import { unknownName } from '../../kernel/did-you-mean.ts'
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { FactBus } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { Platform } from '../catalogue/config-files.ts'
 import type { RegisteredServer } from '../catalogue/definition.ts'
+import { GATEWAY_ENTRY, gatewayEntry, readGatewayEntry } from '../catalogue/gateway-entry.ts'
 import {
   agentOf,
   assertMayChange,
   type ConfigTarget,
   configTarget,
   lockedFile,
+  lockOf,
   pathsOf,
+  rootOf,
 } from '../files/config-target.ts'
 import { type OwnershipStore, recordOf } from '../files/ownership.ts'
-import { computeChange, recordKey } from './change-file.ts'
-import { type CurrentConfig, type Plan, planRemove, planSet } from './change-plan.ts'
-import { auditOf, publishChange, reportOf } from './change-report.ts'
 import { type DesiredEntry, desiredFromInput, desiredFromServer } from './desired-entry.ts'
 import type { AddHttpServer, ChangeOptions, ChangeReport, PutServers } from './edit.schema.ts'
-import type { ChangeRequest, FileChanges } from './file-changes.ts'
 import { type GatewayKeys, type KeyKind, keyName, keysAfter } from './gateway-keys.ts'
-import { planOtherFiles } from './other-files.ts'
-import type { OfferedTools } from './take-over.ts'
+import {
+  auditOf,
+  currentConfig,
+  type FileChange,
+  otherFilesOf,
+  planFile,
+  planOtherFile,
+  recordKey,
+  reportOf,
+} from './plan.ts'
+import { type CurrentConfig, type Plan, planRemove, planSet } from './plan-entries.ts'
+import { type OfferedTools, offeredEntries, takeOver, warnOfDoubled } from './take-over.ts'
+import type { FileWriter, OpenFiles, PlannedChange } from './write.ts'
 
 export interface EditDeps {
   readonly platform: Platform
   readonly facts: FactBus
-  readonly changes: FileChanges
+  readonly writer: FileWriter
   readonly ownership: OwnershipStore
   readonly gateway: GatewayKeys
   /** The folder where we record which agents' locks we hold. */
@@ -37,187 +46,272 @@ export interface EditDeps {
   readonly offeredTo: (agentType: string) => OfferedTools
 }
 
-interface Put {
-  /** Removes all other managed entries. */
-  readonly replace: boolean
-  /** Names of entries that leave in the same change. */
-  readonly remove?: readonly string[] | undefined
-  /** The entries lead to the gateway, with a new key. */
-  readonly keyKind?: KeyKind
-  /** Completes the plan for the gateway entry: what happens to entries whose servers the gateway offers. */
-  readonly offered?: (target: ConfigTarget, plan: Plan, current: CurrentConfig) => Plan
-}
-
 interface Change {
   readonly action: 'set' | 'remove' | 'restore'
-  readonly planFor: (target: ConfigTarget, current: CurrentConfig, key: string) => Plan
-  readonly keyKind?: KeyKind | undefined
-  /** The bytes that the file gets instead of an edit; see `computeChange`. */
-  readonly exact?: Parameters<typeof computeChange>[5]
+  /** What changes, by the current entries. Pure. `key` is the new gateway key, if there is one. */
+  readonly plan: (target: ConfigTarget, current: CurrentConfig, key: string) => Plan
+  /** The entries lead to the gateway, with a new key. */
+  readonly keyKind?: KeyKind
 }
 
-type NewGatewayKey = ReturnType<GatewayKeys['draft']>
+interface ConnectOptions extends ChangeOptions {
+  readonly bridge?: boolean
+  readonly replace?: boolean
+  readonly take_over?: boolean
+}
 
 /** Changes of agents' files. Each is written atomically and can be undone. */
-export function createEdit(deps: EditDeps) {
-  const { platform, facts, changes, ownership, gateway, lockLedger } = deps
+export class Edit {
+  readonly #deps: EditDeps
 
-  const change = (agent: string, options: ChangeOptions, by: Caller, what: Change): Promise<ChangeReport> =>
-    changeFile(configTarget(agentOf(agent), platform, options), options, by, what)
+  constructor(deps: EditDeps) {
+    this.#deps = deps
+  }
 
-  async function changeFile(
+  /** Adds or updates entries: those of the request, of registered servers, or of the gateway. */
+  async set(agent: string, input: PutServers, by: Caller): Promise<ChangeReport> {
+    const { servers, server_ids, enable, remove, mode = 'merge', via, ...options } = input
+    const replace = mode === 'replace'
+    if (via === 'gateway' && servers)
+      throw invalidField('/via', 'must be direct for servers; send server_ids instead')
+    if (via === 'gateway' && remove) throw invalidField('/remove', 'must not be given with the gateway')
+    if (via === 'gateway')
+      return server_ids
+        ? this.#setThroughGateway(agent, server_ids, options, replace, by)
+        : this.connect(agent, { ...options, replace }, by)
+    const known = agentOf(agent)
+    if (servers && server_ids) throw invalidField('/servers', 'must not be given together with server_ids')
+    if (!servers && !server_ids && !remove)
+      throw invalidField('/servers', 'must be given, or server_ids, or remove')
+    const desired = Object.entries(servers ?? {}).map(([name, entry]) => desiredFromInput(name, entry))
+    for (const id of server_ids ?? [])
+      desired.push({
+        ...desiredFromServer(known, await this.#find(id)),
+        ...(enable && { enabled: true }),
+      })
+    return this.#put(agent, options, by, desired, replace, remove)
+  }
+
+  async addHttp(agent: string, input: AddHttpServer, by: Caller): Promise<ChangeReport> {
+    agentOf(agent)
+    const { server_id, name, type, url, headers, enabled, ...options } = input
+    if ((server_id === undefined) === (url === undefined))
+      throw invalidField('/server_id', 'or a url with a name must be given, but not both')
+    let desired: DesiredEntry
+    if (server_id === undefined) {
+      if (name === undefined) throw invalidField('/name', 'is required with a url')
+      const entry = {
+        url,
+        ...(type && { type }),
+        ...(headers && { headers }),
+        ...(enabled !== undefined && { enabled }),
+      }
+      desired = desiredFromInput(name, entry as never, '')
+    } else {
+      const server = await this.#find(server_id)
+      const { definition } = server
+      if (definition instanceof AppError || definition.type === 'stdio')
+        throw invalidField('/server_id', 'must be an HTTP server')
+      desired = { ...desiredFromServer(agentOf(agent), server), name: name ?? server.id, enabled }
+    }
+    return this.#put(agent, options, by, [desired], false)
+  }
+
+  /** Without names, all managed entries are removed. */
+  async remove(
+    agent: string,
+    names: readonly string[] | undefined,
+    options: ChangeOptions,
+    by: Caller,
+  ): Promise<ChangeReport> {
+    const target = this.#targetOf(agent, options)
+    return this.change(target, options, by, {
+      action: 'remove',
+      plan: (_, current) => planRemove(target, current, names),
+    })
+  }
+
+  /** Writes one entry that leads to all servers of the gateway, with a key of its own. */
+  async connect(
+    agent: string,
+    { bridge = false, replace = false, take_over = false, ...options }: ConnectOptions,
+    by: Caller,
+  ): Promise<ChangeReport> {
+    const { gateway, registered, offeredTo } = this.#deps
+    const { type, http } = agentOf(agent)
+    const isBridge = bridge || http === null
+    if (isBridge && !options.dry_run) await gateway.program.keep()
+    const servers = await registered()
+    return this.change(this.#targetOf(agent, options), options, by, {
+      action: 'set',
+      keyKind: 'connect',
+      plan: (target, current, key) => {
+        const desired = this.#gatewayEntry(GATEWAY_ENTRY, null, key, isBridge)
+        const plan = planSet(target, current, [desired], { replace })
+        const offered = offeredEntries(target, current, servers, offeredTo(type))
+        return take_over ? takeOver(target, plan, current, offered) : warnOfDoubled(target, plan, offered)
+      },
+    })
+  }
+
+  disconnect(agent: string, options: ChangeOptions, by: Caller): Promise<ChangeReport> {
+    return this.remove(agent, [GATEWAY_ENTRY], options, by)
+  }
+
+  /** Reads the file, plans the change and writes it; again, if another program changes the file in between. */
+  async change(
     target: ConfigTarget,
     options: ChangeOptions,
     by: Caller,
-    { action, planFor, keyKind, exact }: Change,
+    { action, plan, keyKind }: Change,
   ): Promise<ChangeReport> {
+    const { writer, ownership, gateway, lockLedger, facts } = this.#deps
+    const { agent, place } = target
     assertMayChange(target, options.create)
-    const request: ChangeRequest = {
-      target,
-      paths: pathsOf(target),
-      lock: lockedFile(lockLedger, target).lock,
-      by,
-      action,
-      changeId: randomBytes(6).toString('hex'),
-      dryRun: options.dry_run ?? false,
+    const newKey = keyKind ? gateway.draft(agent.type, keyName(keyKind, target), by) : null
+    const file = lockedFile(lockLedger, target)
+    const dryRun = options.dry_run ?? false
+    const files = await writer.open({ target, paths: pathsOf(target), lock: file.lock, by, action, dryRun })
+    try {
+      for (;;) {
+        const record = recordOf(ownership, place.path, place.keyPath)
+        const reading = await files.read(file, place, record)
+        const current = currentConfig(target, reading.content, record, options.revision)
+        const main = planFile(target, current, plan(target, current, newKey?.key ?? ''), record)
+        const others = await this.#planOtherFiles(files, target, main.plan)
+        const otherDiff = others.map(({ diff }) => diff).join('')
+        const kept = await files.write({
+          ...this.#outcomeOf(target, main, newKey, by, others, otherDiff),
+          // Disabled servers are listed first: a listed name without an entry has no effect.
+          steps: [...others, { ...reading, ...main, names: namesIn(main.plan) }],
+          newKey,
+        })
+        if (!kept) continue
+        if (kept.size > 0) publishChange(facts, target)
+        return reportOf(target, options, main, otherDiff, kept)
+      }
+    } finally {
+      files.close()
     }
-    const newKey = keyKind ? gateway.draft(target.agent.type, keyName(keyKind, target), by) : null
-    const planOnce = (current: CurrentConfig) => planFor(target, current, newKey?.key ?? '')
-    const { planned, kept } = await changes.run(request, () =>
-      plan(request, options, planOnce, newKey, exact),
-    )
-    if (kept.size > 0) publishChange(facts, target)
-    return reportOf(target, options, planned.main, planned.otherDiff, kept)
   }
 
-  /** Everything that the request changes, by the current content of the files. */
-  async function plan(
-    request: ChangeRequest,
-    options: ChangeOptions,
-    planFor: (current: CurrentConfig) => Plan,
-    newKey: NewGatewayKey | null,
-    exact: Change['exact'],
-  ) {
-    const { target, by } = request
-    const { place } = target
-    const before = recordOf(ownership, place.path, place.keyPath)
-    const reading = await changes.read(lockedFile(lockLedger, target), place.format, before, (content) =>
-      computeChange(target, options.revision, planFor, content, before, exact),
-    )
-    const main = reading.result
-    const others = await planOtherFiles(deps, request, main.plan.otherFiles)
-    const otherDiff = others.map(({ diff }) => diff).join('')
-    const { added, updated, removed, parked, restored, entries, taken } = main.plan
-    const { keys, removedKeys } = keysAfter(deps, target, { text: main.text, entries, taken }, newKey, by)
+  /** The changes of the other files in which an agent lists its disabled servers. */
+  async #planOtherFiles(files: OpenFiles, target: ConfigTarget, plan: Plan) {
+    const { ownership, lockLedger } = this.#deps
+    const planned = []
+    for (const other of otherFilesOf(plan)) {
+      const { path } = other
+      const record = recordOf(ownership, path, other.keyPath)
+      const file = { path, root: rootOf(target), lock: lockOf(target, path, lockLedger) }
+      const reading = await files.read(file, other, record)
+      planned.push({ ...reading, ...planOtherFile(target, other, reading.content, record) })
+    }
+    return planned
+  }
+
+  /** What is saved with the change. */
+  #outcomeOf(
+    target: ConfigTarget,
+    main: FileChange,
+    newKey: ReturnType<GatewayKeys['draft']> | null,
+    by: Caller,
+    others: readonly ReturnType<typeof planOtherFile>[],
+    otherDiff: string,
+  ): Pick<PlannedChange, 'records' | 'removedKeys' | 'audit'> {
+    const { text, trace, madeFile, takenOver, plan } = main
+    const { entries, taken } = plan
+    const { keys, removedKeys } = keysAfter(this.#deps, target, { text, entries, taken }, newKey, by)
     const record = {
-      ...recordKey(target, place.path, place.keyPath),
-      trace: main.trace,
-      made_file: main.madeFile,
+      ...recordKey(target, target.place.path, target.place.keyPath),
+      trace,
+      made_file: madeFile,
       entries,
       keys,
-      taken_over: main.takenOver,
+      taken_over: takenOver,
     }
-    // Disabled servers are listed first: a listed name without an entry has no effect.
-    const steps = [
-      ...others.map(({ step }) => step),
-      { ...reading, names: [...added, ...updated, ...removed, ...parked, ...restored] },
-    ]
-    const isChanged = steps.some(({ result }) => result.next !== undefined)
+    const isChanged = [...others, main].some(({ next }) => next !== undefined)
     return {
-      main,
-      otherDiff,
-      steps,
       records: [...others.map((other) => other.record), record],
-      newKey,
       removedKeys,
       audit: isChanged ? auditOf('agent_config_changed', target, main, otherDiff, by) : null,
     }
   }
 
-  async function find(key: string): Promise<RegisteredServer> {
-    const servers = await deps.registered()
-    const found = servers.find(({ id }) => id === key) ?? servers.find(({ name }) => name === key)
-    if (!found) throw unknownServer(key, servers)
-    return found
-  }
-
-  /** `desired` gets the current entries, because what to write may depend on them, and the new key. */
-  async function put(
+  /** Adds or updates these entries, and removes others: by name, or with `replace` all that are managed. */
+  #put(
     agent: string,
     options: ChangeOptions,
     by: Caller,
-    desired: (current: CurrentConfig, key: string) => readonly DesiredEntry[],
-    { replace, remove, keyKind, offered }: Put,
+    desired: readonly DesiredEntry[],
+    replace: boolean,
+    remove?: readonly string[],
   ): Promise<ChangeReport> {
-    const planFor = (target: ConfigTarget, current: CurrentConfig, key: string) => {
-      const plan = planSet(target, current, desired(current, key), { replace, remove })
-      return offered ? offered(target, plan, current) : plan
-    }
-    return change(agent, options, by, { action: 'set', planFor, keyKind })
+    const target = this.#targetOf(agent, options)
+    return this.change(target, options, by, {
+      action: 'set',
+      plan: (_, current) => planSet(target, current, desired, { replace, remove }),
+    })
   }
 
-  return {
-    changeFile,
-    put,
-    find,
-
-    async set(agent: string, input: PutServers, by: Caller): Promise<ChangeReport> {
-      agentOf(agent)
-      const { servers, server_ids, enable, remove, mode = 'merge', via: _, ...options } = input
-      if (servers && server_ids) throw invalidField('/servers', 'must not be given together with server_ids')
-      if (!servers && !server_ids && !remove)
-        throw invalidField('/servers', 'must be given, or server_ids, or remove')
-      const desired = Object.entries(servers ?? {}).map(([name, entry]) => desiredFromInput(name, entry))
-      for (const id of server_ids ?? [])
-        desired.push({
-          ...desiredFromServer(agentOf(agent), await find(id)),
-          ...(enable && { enabled: true }),
+  /** One entry for each server. Existing entries get the new key too, because the old key cannot be read back. */
+  async #setThroughGateway(
+    agent: string,
+    ids: readonly string[],
+    options: ChangeOptions,
+    replace: boolean,
+    by: Caller,
+  ): Promise<ChangeReport> {
+    const isBridge = agentOf(agent).http === null
+    if (isBridge && !options.dry_run) await this.#deps.gateway.program.keep()
+    const servers = await Promise.all(ids.map((id) => this.#find(id)))
+    const named = new Set(servers.map(({ id }) => id))
+    return this.change(this.#targetOf(agent, options), options, by, {
+      action: 'set',
+      keyKind: 'gateway',
+      plan: (target, current, key) => {
+        const others = current.entries.flatMap(({ name, definition }) => {
+          const existing = Object.hasOwn(current.owned, name) ? readGatewayEntry(definition) : undefined
+          if (replace || !existing || existing.serverId === null || named.has(existing.serverId)) return []
+          return [this.#gatewayEntry(name, existing.serverId, key, existing.bridge)]
         })
-      return put(agent, options, by, () => desired, { replace: mode === 'replace', remove })
-    },
+        const desired = [...servers.map(({ id }) => this.#gatewayEntry(id, id, key, isBridge)), ...others]
+        return planSet(target, current, desired, { replace })
+      },
+    })
+  }
 
-    async addHttp(agent: string, input: AddHttpServer, by: Caller): Promise<ChangeReport> {
-      agentOf(agent)
-      const { server_id, name, type, url, headers, enabled, ...options } = input
-      if ((server_id === undefined) === (url === undefined))
-        throw invalidField('/server_id', 'or a url with a name must be given, but not both')
-      let desired: DesiredEntry
-      if (server_id === undefined) {
-        if (name === undefined) throw invalidField('/name', 'is required with a url')
-        const entry = {
-          url,
-          ...(type && { type }),
-          ...(headers && { headers }),
-          ...(enabled !== undefined && { enabled }),
-        }
-        desired = desiredFromInput(name, entry as never, '')
-      } else {
-        const server = await find(server_id)
-        const { definition } = server
-        if (definition instanceof AppError || definition.type === 'stdio')
-          throw invalidField('/server_id', 'must be an HTTP server')
-        desired = { ...desiredFromServer(agentOf(agent), server), name: name ?? server.id, enabled }
-      }
-      return put(agent, options, by, () => [desired], { replace: false })
-    },
+  #gatewayEntry(name: string, serverId: string | null, key: string, bridge: boolean): DesiredEntry {
+    const definition = () => gatewayEntry(this.#deps.gateway, { key, serverId, bridge })
+    return { name, server_id: serverId, definition, enabled: undefined }
+  }
 
-    async remove(
-      agent: string,
-      names: readonly string[] | undefined,
-      options: ChangeOptions,
-      by: Caller,
-    ): Promise<ChangeReport> {
-      const planFor: Change['planFor'] = (target, current) => planRemove(target, current, names)
-      return change(agent, options, by, { action: 'remove', planFor })
-    },
+  #targetOf(agent: string, options: ChangeOptions): ConfigTarget {
+    return configTarget(agentOf(agent), this.#deps.platform, options)
+  }
+
+  async #find(key: string): Promise<RegisteredServer> {
+    const servers = await this.#deps.registered()
+    const found = servers.find(({ id }) => id === key) ?? servers.find(({ name }) => name === key)
+    if (found) return found
+    throw unknownName(
+      `No server has the id or name '${key.slice(0, 100)}'`,
+      key,
+      servers.map(({ id }) => id),
+      'GET /api/servers and GET /api/http-servers list the registered servers',
+    )
   }
 }
-export type EditService = ReturnType<typeof createEdit>
 
-const unknownServer = (key: string, servers: readonly RegisteredServer[]): AppError =>
-  unknownName(
-    `No server has the id or name '${key.slice(0, 100)}'`,
-    key,
-    servers.map(({ id }) => id),
-    'GET /api/servers and GET /api/http-servers list the registered servers',
-  )
+/** The entries that change. */
+const namesIn = ({ added, updated, removed, parked, restored }: Plan): string[] => [
+  ...added,
+  ...updated,
+  ...removed,
+  ...parked,
+  ...restored,
+]
+
+export function publishChange(facts: FactBus, { agent, place }: ConfigTarget): void {
+  const { scope, path } = place
+  facts.publish('agent_changed', { agent_type: agent.type, scope, path, by: 'toolroom', drift: [] })
+}

@@ -1,13 +1,13 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
+import { openEdit } from '../../../test/support/agent-edit.ts'
 import { agents, DESKTOP, done, put, textOf } from '../../../test/support/agents.ts'
 import { MAIN, openBridge } from '../../../test/support/bridge.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import { openSqlite } from '../../store/sqlite/sqlite.ts'
-import { createGatewayConnection } from './gateway-connection.ts'
 
 const keys = async (service: TestService) =>
   (await service.inject({ url: '/api/keys', headers: AUTHORISED })).json().items
@@ -66,13 +66,12 @@ test('an agent that supports no URL gets a working bridge command', async () => 
 
 test('a dry run of a connection with a bridge installs no program', async () => {
   const keep = vi.fn(async () => {})
-  const edit = { put: async () => ({}) }
-  const deps = { gateway: { program: { keep } }, registered: async () => [], offeredTo: () => [] }
-  const { connect } = createGatewayConnection(edit as never, deps as never)
+  const { edit, gateway } = await openEdit(ownFolder())
+  gateway.program.keep = keep
   const by = { request_id: null }
-  await connect('claude-desktop', { dry_run: true }, by)
+  await edit.connect('claude-desktop', { dry_run: true, create: true }, by)
   expect(keep).not.toHaveBeenCalled()
-  await connect('claude-desktop', {}, by)
+  await edit.connect('claude-desktop', { create: true }, by)
   expect(keep).toHaveBeenCalledTimes(1)
 })
 

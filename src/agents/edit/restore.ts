@@ -9,15 +9,15 @@ import { agentOf, type ConfigTarget, configTarget } from '../files/config-target
 import type { FileRecord, OwnershipStore } from '../files/ownership.ts'
 import { contentOf } from '../formats/config-text.ts'
 import { readEntries } from '../read/read-entries.ts'
-import { planRestore } from './change-plan.ts'
 import type { BackupItem, RestoredFile, RestoreInput, RestoreReport } from './edit.schema.ts'
-import type { EditService } from './edit.service.ts'
+import type { Edit } from './edit.service.ts'
+import { planRestore } from './plan-entries.ts'
 
 interface Deps {
   readonly platform: Platform
   readonly backups: Backups
   readonly ownership: OwnershipStore
-  readonly edit: EditService
+  readonly edit: Edit
 }
 
 /** Takes everything of Toolroom out of agents' files, and lists their backups. */
@@ -29,14 +29,16 @@ export function createRestore({ platform, backups, ownership, edit }: Deps) {
       const target = targetOf(platform, record)
       const own = backups.ofFile(agent_type, path)
       const [newest, first] = [own[0], own.at(-1)]
-      const report = await edit.changeFile(target, { dry_run }, by, {
+      const report = await edit.change(target, { dry_run }, by, {
         action: 'restore',
-        planFor: (_, current) => planRestore(target, current, entriesBefore(target, first)),
-        // If only we have written to the file, it gets back the bytes that it had before.
-        exact: (content) =>
-          first && newest?.unbroken && newest.after === (content?.revision ?? null)
-            ? backups.content(first)
-            : undefined,
+        plan: (_, current) => ({
+          ...planRestore(target, current, entriesBefore(target, first)),
+          // If only we have written to the file, it gets back the bytes that it had before.
+          exact:
+            first && newest?.unbroken && newest.after === (current.content?.revision ?? null)
+              ? backups.content(first)
+              : undefined,
+        }),
       })
       const { changed, updated, removed, restored, diff, backup_id, reload_hint, warnings, revision } = report
       const shown = { changed, updated, removed, restored, diff, backup_id, reload_hint, warnings }

@@ -1,19 +1,11 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { Platform } from '../catalogue/config-files.ts'
-import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
-import { hashOf, type Json, valueAt } from '../catalogue/json-value.ts'
+import { hashOf } from '../catalogue/json-value.ts'
 import type { Backups } from '../files/backups.ts'
-import { type ConfigFile, readConfig, replaceFile } from '../files/config-file.ts'
+import { readConfig, replaceFile, revisionNow } from '../files/config-file.ts'
 import { agentOf, configTarget } from '../files/config-target.ts'
 import { realFileOf } from '../files/file-safety.ts'
-import {
-  type FileRecord,
-  type Intent,
-  type OwnedEntry,
-  type OwnershipStore,
-  recordOf,
-  type TakenOver,
-} from '../files/ownership.ts'
+import { type Intent, mergedRecord, mergedTaken, type OwnershipStore, recordOf } from '../files/ownership.ts'
 import { readSettled } from '../files/settled-read.ts'
 import { type Content, revisionOf } from '../formats/config-text.ts'
 import { readEntries } from '../read/read-entries.ts'
@@ -36,7 +28,7 @@ export async function settle(deps: SettleDeps, intent: Intent): Promise<void> {
   const contents = new Map<string, Content | undefined>()
   for (const file of intent.files) {
     const expected = { knownBytes: file.before === EMPTY ? 0 : 1, isValidWhenCut: false }
-    const { content } = await readSettled(file, expected, () => undefined)
+    const { content } = await readSettled(file, expected)
     contents.set(file.path, content)
   }
   const last = intent.files.at(-1)
@@ -61,16 +53,10 @@ export async function rollBack({ store, backups }: SettleDeps, intent: Intent): 
   await store.cancel(intent)
 }
 
-/** The revision of the current content; null without a file, undefined if it cannot be read. */
-export function revisionNow(file: Pick<ConfigFile, 'path' | 'root'>): string | null | undefined {
-  try {
-    return readConfig(file)?.revision ?? null
-  } catch {
-    return undefined
-  }
-}
-
-/** Another program has changed the file since we wrote it, or instead of us: each entry and key decides for itself. */
+/**
+ * The outcome if another program has changed the file since we wrote it, or instead of us: an entry or a key is recorded
+ * as changed only if the file shows that our change was made.
+ */
 function withForeignEdit({ store, platform, gateway }: SettleDeps, intent: Intent, text: string): Intent {
   const { root, entries } = entriesIn(platform, intent, text)
   const hashes = new Map(entries.map(({ name, value }) => [name, hashOf(value)]))
@@ -111,48 +97,3 @@ function entriesIn(
   }
   return readEntries(target, text)
 }
-
-/** `hashes` are those of the entries in the file, `keys` the valid keys in it. */
-export function mergedRecord(
-  before: FileRecord | undefined,
-  intended: FileRecord,
-  hashes: ReadonlyMap<string, string>,
-  keys: ReadonlySet<string>,
-): FileRecord {
-  const names = new Set([...Object.keys(before?.entries ?? {}), ...Object.keys(intended.entries)])
-  const entries = [...names].flatMap((name): [string, OwnedEntry][] => {
-    const old = ownEntry(before, name)
-    const wanted = ownEntry(intended, name)
-    const hash = hashes.get(name)
-    const isMade = wanted?.parked === null ? hash === wanted.hash || (hash !== undefined && !old) : !hash
-    if (wanted && isMade) return [[name, wanted]]
-    // A removal that was made leaves no entry. Anything else is as before, and shown as drift if it was changed.
-    return old && (wanted || old.parked !== null || hash !== undefined) ? [[name, old]] : []
-  })
-  const isMade = entries.some(([name, entry]) => entry === ownEntry(intended, name))
-  const { trace, made_file } = isMade || !before ? intended : before
-  const all = new Set([...(before?.keys ?? []), ...(intended.keys ?? [])])
-  return {
-    ...intended,
-    trace: entries.length > 0 ? trace : null,
-    made_file: entries.length > 0 && made_file,
-    entries: Object.fromEntries(entries),
-    keys: [...all].filter((id) => keys.has(id)),
-  }
-}
-
-/** What is parked and not in the file. A take-over is made if the gateway entry is there. */
-function mergedTaken(
-  before: FileRecord | undefined,
-  intended: FileRecord,
-  merged: FileRecord,
-  root: Json | undefined,
-): TakenOver | null {
-  const isMade = Object.hasOwn(merged.entries, GATEWAY_ENTRY) && intended.taken_over
-  const taken = isMade ? intended.taken_over : before?.taken_over
-  const entries = taken?.entries.filter(({ path }) => valueAt(root, path) === undefined) ?? []
-  return taken && entries.length > 0 ? { ...taken, entries } : null
-}
-
-const ownEntry = (record: FileRecord | undefined, name: string): OwnedEntry | undefined =>
-  record && Object.hasOwn(record.entries, name) ? record.entries[name] : undefined

@@ -11,9 +11,9 @@ import { agentOf, type ConfigTarget, configTarget } from '../files/config-target
 import type { FileRecord } from '../files/ownership.ts'
 import { contentOf } from '../formats/config-text.ts'
 import { readEntries } from '../read/read-entries.ts'
-import { computeChange } from './change-file.ts'
-import { type CurrentConfig, type Plan, planRemove, planSet } from './change-plan.ts'
 import type { DesiredEntry } from './desired-entry.ts'
+import { currentConfig, planFile } from './plan.ts'
+import { type CurrentConfig, type Plan, planRemove, planSet } from './plan-entries.ts'
 import { takeOver } from './take-over.ts'
 
 const GATEWAY = {
@@ -37,8 +37,8 @@ class File {
   change(planFor: (target: ConfigTarget, current: CurrentConfig) => Plan) {
     const { agent, place } = this.#target
     const content = contentOf(place.path, Buffer.from(this.text))
-    const plan = (current: CurrentConfig) => planFor(this.#target, current)
-    const done = computeChange(this.#target, undefined, plan, content, this.record)
+    const current = currentConfig(this.#target, content, this.record, undefined)
+    const done = planFile(this.#target, current, planFor(this.#target, current), this.record)
     this.text = done.text
     this.record = {
       agent_type: agent.type,

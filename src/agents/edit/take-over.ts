@@ -18,7 +18,7 @@ import { applyOperations, formatOf, type Operation } from '../formats/config-for
 import { CannotEdit } from '../formats/format.ts'
 import { type Entry, entriesUnder } from '../read/read-entries.ts'
 import { registeredAs } from '../read/server-identity.ts'
-import type { CurrentConfig, Plan } from './change-plan.ts'
+import type { CurrentConfig, Plan } from './plan-entries.ts'
 
 /** Adds to a plan that these entries leave the file until the gateway entry does. */
 export function takeOver(

@@ -1,12 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import { AppError } from '../../kernel/errors.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import { hashOf, type Json, valueAt } from '../catalogue/json-value.ts'
-import { unifiedDiff, visibleText } from '../diff/unified-diff.ts'
 
 import type { Backup, Backups } from '../files/backups.ts'
-import { readConfig } from '../files/config-file.ts'
+import { readConfig, revisionNow } from '../files/config-file.ts'
 import {
   agentOf,
   assertMayChange,
@@ -23,64 +21,52 @@ import { type FileRecord, recordOf, type TakenOver } from '../files/ownership.ts
 import { type Content, contentOf } from '../formats/config-text.ts'
 import type { HistoryItem } from '../read/agents.schema.ts'
 import { type Entry, readEntries } from '../read/read-entries.ts'
-import { assertRevision, recordKey } from './change-file.ts'
-import type { Plan } from './change-plan.ts'
-import { auditOf, publishChange, reportOf } from './change-report.ts'
 import type { ChangeReport, UndoInput } from './edit.schema.ts'
-import type { EditDeps } from './edit.service.ts'
+import { type EditDeps, publishChange } from './edit.service.ts'
 import { hasInvalidKey, keysAfter } from './gateway-keys.ts'
-import { revisionNow } from './settle.ts'
+import { assertRevision, auditOf, diffsOf, recordKey, reportOf } from './plan.ts'
+import type { OpenFiles } from './write.ts'
 
-interface UndoDeps extends EditDeps {
+interface Deps extends EditDeps {
   readonly backups: Backups
 }
 
 /** Restores the exact bytes from before a change, in every file that the change touched. */
-export function createUndo(deps: UndoDeps) {
-  const { backups, ownership, platform, changes, gateway, lockLedger } = deps
+export class Undo {
+  readonly #deps: Deps
 
-  function computeUndo(target: ConfigTarget, input: UndoInput, backup: Backup, content: Content | undefined) {
-    const { path } = backup
-    const isMain = path === target.place.path
-    if (isMain) assertRevision(path, input.revision, content)
-    if (input.backup_id === undefined && backup.after !== (content?.revision ?? null))
-      throw changedSince(path)
-    const bytes = backups.content(backup)
-    if (bytes === undefined) throw missingBackup(path)
-    const next = bytes === null ? undefined : contentOf(path, bytes)
-    const [before, after] = isMain ? [entriesIn(target, content), entriesIn(target, next)] : [[], []]
-    const definitions = [...before, ...after].flatMap(({ definition }) => definition ?? [])
-    const names = [...backup.names, ...[...before, ...after].map(({ name }) => name)]
-    const isSame = (content?.revision ?? null) === (next?.revision ?? null)
-    const diffFor = unifiedDiff(path, content?.text ?? '', next?.text ?? '')
-    return {
-      plan: differenceOf(before, after),
-      diff: diffFor(visibleText('owner', definitions, names)),
-      publicDiff: diffFor(visibleText('public', definitions, names)),
-      revision: next?.revision ?? null,
-      next: isSame ? undefined : bytes,
-      entries: after,
-      text: next?.text ?? '',
-    }
+  constructor(deps: Deps) {
+    this.#deps = deps
   }
 
-  /** The result if only other files of the agent are restored. */
-  function unchanged(target: ConfigTarget) {
-    const content = readConfig(fileOf(target))
-    const entries = entriesIn(target, content)
-    const revision = content?.revision ?? null
-    return {
-      plan: differenceOf([], []),
-      diff: '',
-      publicDiff: '',
-      revision,
-      entries,
-      text: content?.text ?? '',
+  async undo(key: string, input: UndoInput, by: Caller): Promise<ChangeReport> {
+    const { backups, platform, writer, gateway, lockLedger, facts } = this.#deps
+    const target = configTarget(agentOf(key), platform, input)
+    const { agent, place } = target
+    assertMayChange(target, true)
+    const own = backups.of(agent.type).filter(({ main }) => main === place.path)
+    const paths = [...pathsOf(target), ...own.map(({ path }) => path)]
+    const { lock } = lockedFile(lockLedger, target)
+    const dryRun = input.dry_run ?? false
+    const files = await writer.open({ target, paths, lock, by, action: 'undo', dryRun })
+    try {
+      for (;;) {
+        const { main, otherDiff, ...planned } = await this.#plan(files, target, input, by)
+        const kept = await files.write(planned)
+        if (!kept) continue
+        if (!dryRun) publishChange(facts, target)
+        const report = reportOf(target, input, main, otherDiff, kept)
+        if (!hasInvalidKey(gateway, main.text)) return report
+        return { ...report, warnings: [...report.warnings, INVALID_KEY] }
+      }
+    } finally {
+      files.close()
     }
   }
 
   /** All or nothing: a file that was changed since then must not leave the others half undone. */
-  async function planUndo(target: ConfigTarget, input: UndoInput, by: Caller) {
+  async #plan(files: OpenFiles, target: ConfigTarget, input: UndoInput, by: Caller) {
+    const { backups, ownership, lockLedger } = this.#deps
     const { agent, place } = target
     const all = backups.of(agent.type).filter(({ main }) => main === place.path)
     const toRestore = backupsToRestore(all, input.backup_id, place.path)
@@ -88,13 +74,11 @@ export function createUndo(deps: UndoDeps) {
     for (const backup of toRestore.sort(mainLast(place.path))) {
       const { path, names } = backup
       const file = { path, root: rootOf(target), lock: lockOf(target, path, lockLedger) }
-      const reading = await changes.read(file, place.format, undefined, (content) =>
-        computeUndo(target, input, backup, content),
-      )
-      steps.push({ ...reading, names })
+      const reading = await files.read(file, place, undefined, false)
+      steps.push({ ...reading, names, ...this.#restored(target, input, backup, reading.content) })
     }
-    const main = steps.find(({ file }) => file.path === place.path)?.result ?? unchanged(target)
-    const otherDiff = steps.map(({ file, result }) => (file.path === place.path ? '' : result.diff)).join('')
+    const main = steps.find(({ file }) => file.path === place.path) ?? unchanged(target)
+    const otherDiff = steps.map(({ file, diff }) => (file.path === place.path ? '' : diff)).join('')
     const before = recordOf(ownership, place.path, place.keyPath)
     const backup = toRestore.find(({ path }) => path === place.path)
     const taken = backup?.taken_over === undefined ? before?.taken_over : backup.taken_over
@@ -104,7 +88,7 @@ export function createUndo(deps: UndoDeps) {
       taken && stillTaken(taken, rootIn(target, main.text)),
     )
     const after = { text: main.text, entries: record.entries, taken: record.taken_over?.entries ?? [] }
-    const { keys, removedKeys } = keysAfter(deps, target, after, null, by)
+    const { keys, removedKeys } = keysAfter(this.#deps, target, after, null, by)
     return {
       main,
       otherDiff,
@@ -116,56 +100,56 @@ export function createUndo(deps: UndoDeps) {
     }
   }
 
-  return {
-    async undo(key: string, input: UndoInput, by: Caller): Promise<ChangeReport> {
-      const target = configTarget(agentOf(key), platform, input)
-      const { agent, place } = target
-      assertMayChange(target, true)
-      const own = backups.of(agent.type).filter(({ main }) => main === place.path)
-      const request = {
-        target,
-        paths: [...pathsOf(target), ...own.map(({ path }) => path)],
-        lock: lockedFile(lockLedger, target).lock,
-        by,
-        action: 'undo' as const,
-        changeId: randomBytes(6).toString('hex'),
-        dryRun: input.dry_run ?? false,
-      }
-      const { planned, kept } = await changes.run(request, () => planUndo(target, input, by))
-      if (!input.dry_run) publishChange(deps.facts, target)
-      const report = reportOf(target, input, planned.main, planned.otherDiff, kept)
-      if (!hasInvalidKey(gateway, planned.main.text)) return report
-      return { ...report, warnings: [...report.warnings, INVALID_KEY] }
-    },
+  /** The file with the content of the backup. */
+  #restored(target: ConfigTarget, input: UndoInput, backup: Backup, content: Content | undefined) {
+    const { path } = backup
+    const isMain = path === target.place.path
+    if (isMain) assertRevision(path, input.revision, content)
+    if (input.backup_id === undefined && backup.after !== (content?.revision ?? null))
+      throw changedSince(path)
+    const bytes = this.#deps.backups.content(backup)
+    if (bytes === undefined) throw missingBackup(path)
+    const next = bytes === null ? undefined : contentOf(path, bytes)
+    const [before, after] = isMain ? [entriesIn(target, content), entriesIn(target, next)] : [[], []]
+    const isSame = (content?.revision ?? null) === (next?.revision ?? null)
+    return {
+      plan: differenceOf(before, after),
+      ...diffsOf(path, content?.text ?? '', next?.text ?? '', [...before, ...after], backup.names),
+      revision: next?.revision ?? null,
+      next: isSame ? undefined : bytes,
+      entries: after,
+      text: next?.text ?? '',
+    }
+  }
 
-    history(key: string, scope: string | undefined, project: string | undefined): HistoryItem[] {
-      const agent = agentOf(key)
-      const targets = configTargets(agent, platform, project)
-      const revisions = new Map<string, string | null | undefined>()
-      const currentRevision = (path: string, target: ConfigTarget) => {
-        if (!revisions.has(path)) revisions.set(path, revisionNow({ path, root: rootOf(target) }))
-        return revisions.get(path)
-      }
-      return backups
-        .of(agent.type)
-        .filter((backup) => scope === undefined || backup.scope === scope)
-        .filter(({ main }) => project === undefined || targets.some(({ place }) => place.path === main))
-        .map((backup) => {
-          const { id, ts, path, main, action, names, after, request_id } = backup
-          const target = targets.find(({ place }) => place.path === main)
-          const current = target !== undefined && after === currentRevision(path, target)
-          return {
-            id,
-            ts: isoTime(ts),
-            scope: backup.scope,
-            path,
-            action,
-            names: [...names],
-            current,
-            request_id,
-          }
-        })
-    },
+  history(key: string, scope: string | undefined, project: string | undefined): HistoryItem[] {
+    const { backups, platform } = this.#deps
+    const agent = agentOf(key)
+    const targets = configTargets(agent, platform, project)
+    const revisions = new Map<string, string | null | undefined>()
+    const currentRevision = (path: string, target: ConfigTarget) => {
+      if (!revisions.has(path)) revisions.set(path, revisionNow({ path, root: rootOf(target) }))
+      return revisions.get(path)
+    }
+    return backups
+      .of(agent.type)
+      .filter((backup) => scope === undefined || backup.scope === scope)
+      .filter(({ main }) => project === undefined || targets.some(({ place }) => place.path === main))
+      .map((backup) => {
+        const { id, ts, path, main, action, names, after, request_id } = backup
+        const target = targets.find(({ place }) => place.path === main)
+        const current = target !== undefined && after === currentRevision(path, target)
+        return {
+          id,
+          ts: isoTime(ts),
+          scope: backup.scope,
+          path,
+          action,
+          names: [...names],
+          current,
+          request_id,
+        }
+      })
   }
 }
 
@@ -241,25 +225,29 @@ function rootIn(target: ConfigTarget, text: string): Json | undefined {
   }
 }
 
+/** The result if only other files of the agent are restored. */
+function unchanged(target: ConfigTarget) {
+  const content = readConfig(fileOf(target))
+  return {
+    plan: differenceOf([], []),
+    diff: '',
+    publicDiff: '',
+    revision: content?.revision ?? null,
+    entries: entriesIn(target, content),
+    text: content?.text ?? '',
+  }
+}
+
 /** Which entries differ between two contents. */
-function differenceOf(before: readonly Entry[], after: readonly Entry[]): Plan {
+function differenceOf(before: readonly Entry[], after: readonly Entry[]) {
   const hashes = (entries: readonly Entry[]) =>
     new Map(entries.map(({ name, value }) => [name, hashOf(value)]))
   const [old, now] = [hashes(before), hashes(after)]
   const names = [...now.keys()]
   return {
-    gatewayOperations: [],
-    operations: [],
-    otherFiles: [],
-    entries: {},
-    taken: [],
-    parked: [],
-    restored: [],
-    doubled: [],
     added: names.filter((name) => !old.has(name)),
     removed: [...old.keys()].filter((name) => !now.has(name)),
     updated: names.filter((name) => old.has(name) && old.get(name) !== now.get(name)),
-    warnings: [],
   }
 }
 

@@ -3,7 +3,16 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { type LockFacts, releaseLeftLocks, withLock } from './agent-lock.ts'
+import { type LockFacts, releaseLeftLocks, takeLock } from './agent-lock.ts'
+
+async function withLock<T>(lock: LockFacts | null, work: () => Promise<T>): Promise<T> {
+  const release = await takeLock(lock)
+  try {
+    return await work()
+  } finally {
+    release()
+  }
+}
 
 function lockIn(folder: string, kind: LockFacts['kind']): LockFacts {
   return { path: join(folder, 'config.json.lock'), kind, ledger: join(folder, 'ledger') }

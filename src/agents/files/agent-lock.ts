@@ -32,14 +32,12 @@ const STALE_MS = 10_000
 const POLL_MS = 25
 const TIMEOUT_MS = 5_000
 
-/** Runs `work` while holding the agent's lock. A lock that was not touched for `STALE_MS` is taken over. */
-export async function withLock<T>(lock: LockFacts | null, work: () => Promise<T>): Promise<T> {
-  if (!lock || !existsSync(dirname(lock.path))) return work()
+/** Takes the agent's lock, and returns what releases it. A lock that was not touched for `STALE_MS` is taken over. */
+export async function takeLock(lock: LockFacts | null): Promise<() => void> {
+  if (!lock || !existsSync(dirname(lock.path))) return () => {}
   const note = await take(lock)
   const timer = setInterval(() => touch(lock.path), STALE_MS / 4).unref()
-  try {
-    return await work()
-  } finally {
+  return () => {
     clearInterval(timer)
     release(lock)
     rmSync(note, { force: true })

@@ -41,6 +41,15 @@ export function readConfig({ path, root }: Pick<ConfigFile, 'path' | 'root'>): C
 export const contentIn = (path: string, { path: real, stats }: RealFile): Content | undefined =>
   stats && contentOf(path, bytesOf(path, real))
 
+/** The revision of the current content; null without a file, undefined if it cannot be read. */
+export function revisionNow(file: Pick<ConfigFile, 'path' | 'root'>): string | null | undefined {
+  try {
+    return readConfig(file)?.revision ?? null
+  } catch {
+    return undefined
+  }
+}
+
 /** Longer than another program needs between opening a file and having written it. */
 const LATE_WRITE_MS = 30
 const HELD_POLL_MS = 50

@@ -5,11 +5,10 @@ import type { Content } from '../formats/config-text.ts'
 import { type ConfigFile, contentIn } from './config-file.ts'
 import { type RealFile, realFileOf } from './file-safety.ts'
 
-/** What one reading of a file gave, and what was computed from it. */
-export interface Reading<T> {
+/** What one reading of a file gave. */
+export interface Reading {
   readonly real: RealFile
   readonly content: Content | undefined
-  readonly result: T
 }
 
 interface Expected {
@@ -29,13 +28,13 @@ const FIRST_PAUSE_MS = 5
 /**
  * Reads a file that another program may be writing. Many programs truncate a file and then write it, so a file that
  * is empty, cut short or invalid is read again with growing pauses. After `WAIT_MS` an invalid file is refused by
- * `compute`, an empty file that had content is refused with `config_changed`, and anything else is accepted.
+ * `check`, an empty file that had content is refused with `config_changed`, and anything else is accepted.
  */
-export async function readSettled<T>(
+export async function readSettled(
   file: Pick<ConfigFile, 'path' | 'root'>,
   { knownBytes, isValidWhenCut }: Expected,
-  compute: (content: Content | undefined) => T,
-): Promise<Reading<T>> {
+  check: (content: Content | undefined) => void = () => {},
+): Promise<Reading> {
   const end = performance.now() + WAIT_MS
   for (let pause = FIRST_PAUSE_MS; ; pause *= 2) {
     const leftMs = end - performance.now()
@@ -47,7 +46,8 @@ export async function readSettled<T>(
       const isSettled = !isEmptied && !(isCut && ageMs < RECENT_MS)
       if (isSettled || leftMs <= 0) {
         if (isEmptied) throw emptied(file.path)
-        return { real, content, result: compute(content) }
+        check(content)
+        return { real, content }
       }
     } catch (error) {
       if (leftMs <= 0 || !mayPass(error, file, knownBytes)) throw error

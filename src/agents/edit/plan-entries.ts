@@ -11,6 +11,7 @@ import { writeEntry } from '../catalogue/write-entry.ts'
 import type { ConfigTarget } from '../files/config-target.ts'
 import type { FileRecord, OwnedEntry, TakenEntry } from '../files/ownership.ts'
 import type { Operation } from '../formats/config-format.ts'
+import type { Content } from '../formats/config-text.ts'
 import { containersIn, type Entry } from '../read/read-entries.ts'
 import type { DesiredEntry } from './desired-entry.ts'
 
@@ -41,6 +42,8 @@ export interface Plan {
   /** Entries whose tools the agent gets from the gateway, too. */
   readonly doubled: readonly Doubled[]
   readonly warnings: readonly string[]
+  /** The bytes that the file gets instead of an edit; null removes it. */
+  readonly exact?: Buffer | null | undefined
 }
 
 export interface Doubled {
@@ -51,6 +54,7 @@ export interface Doubled {
 
 /** The file before the change. */
 export interface CurrentConfig {
+  readonly content: Content | undefined
   readonly root: Json | undefined
   readonly entries: readonly Entry[]
   readonly owned: FileRecord['entries']

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { openEdit } from '../../../test/support/agent-edit.ts'
 import { put as write } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import type { FileRecord, OwnedEntry } from '../files/ownership.ts'
+import { agentOf, type ConfigTarget, configTarget } from '../files/config-target.ts'
+import { type FileRecord, mergedRecord, type OwnedEntry } from '../files/ownership.ts'
 import type { DesiredEntry } from './desired-entry.ts'
-import { createGatewayConnection } from './gateway-connection.ts'
-import { mergedRecord } from './settle.ts'
+import { type CurrentConfig, planSet } from './plan-entries.ts'
 
 const BY = { request_id: null }
 const DOCS: DesiredEntry = {
@@ -22,12 +22,13 @@ async function cursorHome() {
   const file = write(home, '.cursor/mcp.json', '{"mcpServers": {}}\n')
   const opened = await openEdit(home)
   let computed = 0
-  const desired = () => {
+  const target = configTarget(agentOf('cursor'), opened.platform, {})
+  const plan = (_: ConfigTarget, current: CurrentConfig) => {
     computed += 1
-    return [DOCS]
+    return planSet(target, current, [DOCS], { replace: false })
   }
   const put = (options: { dry_run?: boolean }) =>
-    opened.edit.put('cursor', options, BY, desired, { replace: false })
+    opened.edit.change(target, options, BY, { action: 'set', plan })
   return { ...opened, file, put, computed: () => computed }
 }
 
@@ -57,29 +58,27 @@ test('a change is computed again if another program changes the file during the 
 })
 
 test('a change that another program prevents three times is refused and leaves no intent, key or backup', async () => {
-  const { edit, file, keys, ...deps } = await cursorHome()
-  const { backups, ownership } = deps
+  const { edit, file, keys, backups, ownership } = await cursorHome()
   let n = 0
   backups.onKeep = () => {
     n += 1
     writeFileSync(file, `{"mcpServers": {"theirs": {"command": "${n}"}}}\n`)
   }
-  const { connect } = createGatewayConnection(edit, deps)
-  await expect(connect('cursor', {}, BY)).rejects.toMatchObject({ code: 'config_changed' })
+  await expect(edit.connect('cursor', {}, BY)).rejects.toMatchObject({ code: 'config_changed' })
   expect([n, names(file)]).toEqual([3, ['theirs']])
   expect([ownership.pending(), ownership.all(), keys.list(), backups.of('cursor')]).toEqual([[], [], [], []])
 })
 
 test('an undo reads and compares the backup once', async () => {
-  const { backups, put, file, undo } = await cursorHome()
+  const { backups, put, file, undoing } = await cursorHome()
   await put({})
-  expect(await undo('cursor', {}, BY)).toMatchObject({ removed: ['docs'] })
+  expect(await undoing.undo('cursor', {}, BY)).toMatchObject({ removed: ['docs'] })
   expect([backups.restored, names(file)]).toEqual([1, []])
 })
 
 test('connecting computes the change once, with the key that is written', async () => {
-  const { edit, keys, file, addresses, ...deps } = await cursorHome()
-  await createGatewayConnection(edit, deps).connect('cursor', {}, BY)
+  const { edit, keys, file, addresses } = await cursorHome()
+  await edit.connect('cursor', {}, BY)
   expect([addresses(), names(file)]).toEqual([1, ['toolroom']])
   const [key = ''] = /tk_[\w-]+/.exec(readFileSync(file, 'utf8')) ?? []
   expect([keys.idOf(key)]).toEqual(keys.list().map(({ id }) => id))

@@ -1,0 +1,244 @@
+import { AppError } from '../../kernel/errors.ts'
+import type { AuditEntry } from '../../kernel/facts.ts'
+import type { Caller } from '../../kernel/wire.ts'
+import type { ConfigPlace } from '../catalogue/config-files.ts'
+import { stepName } from '../catalogue/json-value.ts'
+import { readEntry } from '../catalogue/read-entry.ts'
+import { unifiedDiff, visibleText } from '../diff/unified-diff.ts'
+import type { ConfigTarget } from '../files/config-target.ts'
+import type { FileRecord, TakenOver } from '../files/ownership.ts'
+import { applyOperations, formatOf, type Operation } from '../formats/config-format.ts'
+import { type Content, contentOf, revisionOf } from '../formats/config-text.ts'
+import { readEntries } from '../read/read-entries.ts'
+import type { ChangeOptions, ChangeReport } from './edit.schema.ts'
+import type { CurrentConfig, OtherFileOperation, Plan } from './plan-entries.ts'
+import { originalAfter, takenOver } from './take-over.ts'
+import type { Kept } from './write.ts'
+
+/** The change of the file that a request names. */
+export interface FileChange extends ReturnType<typeof applyToContent> {
+  readonly plan: Plan
+  readonly diff: string
+  /** For the audit row, whose line in the log can be read without the token. */
+  readonly publicDiff: string
+  readonly takenOver: TakenOver | null
+}
+
+/** The entries of a file and what we own of them. Throws if the content has another revision than the caller read. */
+export function currentConfig(
+  target: ConfigTarget,
+  content: Content | undefined,
+  record: FileRecord | undefined,
+  revision: string | undefined,
+): CurrentConfig {
+  assertRevision(target.place.path, revision, content)
+  const { root, entries } = readEntries(target, content?.text ?? '')
+  return { content, root, entries, owned: record?.entries ?? {}, taken: record?.taken_over?.entries ?? [] }
+}
+
+/** The bytes of the file after the plan, and what the report and the audit row show of them. */
+export function planFile(
+  target: ConfigTarget,
+  current: CurrentConfig,
+  plan: Plan,
+  record: FileRecord | undefined,
+): FileChange {
+  const { place } = target
+  const { content, entries } = current
+  const text = content?.text ?? ''
+  const isTakeOver = plan.taken.length > 0 || plan.restored.length > 0
+  const original = isTakeOver ? originalAfter(target, current, text, plan.operations, record) : undefined
+  const { exact } = plan
+  const edited =
+    exact !== undefined
+      ? outcomeOf(content, exact ? contentOf(place.path, exact).text : '', null, exact === null)
+      : original && plan.restored.length > 0
+        ? outcomeOf(content, original.text, original.trace, original.madeFile)
+        : applyToContent(place, content, [...plan.gatewayOperations, ...plan.operations], record)
+  const after = edited.text === text ? entries : readEntries(target, edited.text).entries
+  const moved = [...current.taken, ...plan.taken].map(({ name, value }) => ({
+    name,
+    definition: readEntry(target.agent, name, value).definition,
+  }))
+  return {
+    ...edited,
+    plan,
+    ...diffsOf(place.path, text, edited.text, [...entries, ...after, ...moved]),
+    trace: after.length === 0 ? null : edited.trace,
+    takenOver: takenOver(plan, edited.text, original),
+  }
+}
+
+/** The difference between two texts, without the secrets of these entries. */
+export function diffsOf(
+  path: string,
+  before: string,
+  after: string,
+  shown: readonly Pick<CurrentConfig['entries'][number], 'name' | 'definition'>[],
+  moreNames: readonly string[] = [],
+): Pick<FileChange, 'diff' | 'publicDiff'> {
+  const definitions = shown.flatMap(({ definition }) => definition ?? [])
+  const names = [...moreNames, ...shown.map(({ name }) => name)]
+  const diffFor = unifiedDiff(path, before, after)
+  return {
+    diff: diffFor(visibleText('owner', definitions, names)),
+    publicDiff: diffFor(visibleText('public', definitions, names)),
+  }
+}
+
+/** The operations on one of the other files in which an agent lists its disabled servers. */
+export interface OtherFile extends Pick<ConfigPlace, 'path' | 'format' | 'dialect' | 'keyPath'> {
+  readonly operations: readonly Operation[]
+}
+
+export function otherFilesOf({ otherFiles }: Plan): OtherFile[] {
+  const byPath = new Map<string, [OtherFileOperation, ...OtherFileOperation[]]>()
+  for (const operation of otherFiles) {
+    const known = byPath.get(operation.file)
+    if (known) known.push(operation)
+    else byPath.set(operation.file, [operation])
+  }
+  return [...byPath].map(([path, operations]) => {
+    const [{ format, dialect, path: at }] = operations
+    const keyPath = at.slice(0, -1).filter((step) => typeof step === 'string')
+    return { path, format, dialect, keyPath, operations }
+  })
+}
+
+export function planOtherFile(
+  target: ConfigTarget,
+  file: OtherFile,
+  content: Content | undefined,
+  before: FileRecord | undefined,
+) {
+  const { path, keyPath, operations } = file
+  const names = operations.flatMap(({ path: steps }) => steps.slice(-1).map(stepName))
+  const edited = applyToContent(file, content, operations, before)
+  const { next, text, revision, trace, madeFile: made_file } = edited
+  const isEmpty = next === null || text.trim() === ''
+  return {
+    names,
+    next,
+    revision,
+    record: {
+      ...recordKey(target, path, keyPath),
+      trace: isEmpty ? null : trace,
+      made_file,
+      entries: {},
+    },
+    diff: diffsOf(path, content?.text ?? '', text, [], names).publicDiff,
+  }
+}
+
+/** Applies the operations to the text and derives what happens to the file. */
+function applyToContent(
+  { path, format, dialect }: Pick<ConfigPlace, 'path' | 'format' | 'dialect'>,
+  content: Content | undefined,
+  operations: readonly Operation[],
+  record: FileRecord | undefined,
+) {
+  const { text, trace } = applyOperations(
+    formatOf(format, dialect),
+    path,
+    content?.text ?? '',
+    operations,
+    record?.trace ?? undefined,
+  )
+  return outcomeOf(content, text, trace ?? null, content === undefined || (record?.made_file ?? false))
+}
+
+function outcomeOf(content: Content | undefined, text: string, trace: string | null, madeFile: boolean) {
+  const before = content?.text ?? ''
+  const isRemoved = text === '' && madeFile
+  const bytes = isRemoved ? null : Buffer.from(text)
+  const isSame = text === before && !(isRemoved && content)
+  return {
+    text,
+    trace,
+    madeFile: madeFile && !isRemoved,
+    /** Null removes the file; undefined leaves it unchanged. */
+    next: isSame ? undefined : bytes,
+    revision: isSame ? (content?.revision ?? null) : bytes && revisionOf(bytes),
+  }
+}
+
+/** A caller that read no file has no revision to send, so a missing revision is accepted. */
+export function assertRevision(
+  path: string,
+  revision: string | undefined,
+  content: Content | undefined,
+): void {
+  if (revision === undefined || revision === content?.revision) return
+  throw new AppError('config_changed', `${path} has changed since you read it; nothing was changed`, {
+    hint: 'Read the agent again and repeat the change with the new revision',
+  })
+}
+
+export const recordKey = (
+  { agent, place, project }: ConfigTarget,
+  path: string,
+  key_path: readonly string[],
+) => ({
+  agent_type: agent.type,
+  scope: place.scope,
+  project_path: project ?? null,
+  path,
+  key_path,
+})
+
+/** The names of the entries that a change concerns. An undo only adds, updates and removes. */
+type ChangedEntries = Pick<Plan, 'added' | 'updated' | 'removed'> &
+  Partial<Pick<Plan, 'parked' | 'restored' | 'doubled' | 'warnings'>>
+
+/** What a report and an audit row show of the file that a request names. */
+interface Reported extends Pick<FileChange, 'diff' | 'publicDiff' | 'revision'> {
+  readonly plan: ChangedEntries
+}
+
+/** The response to a change. `otherDiff` is the diff of other files that were changed with it. */
+export function reportOf(
+  { agent, place }: ConfigTarget,
+  { dry_run = false }: ChangeOptions,
+  { plan, diff, revision }: Reported,
+  otherDiff: string,
+  kept: ReadonlyMap<string, Kept>,
+): ChangeReport {
+  const { added, updated, removed, parked = [], restored = [], doubled = [], warnings = [] } = plan
+  const lost = [...kept].flatMap(([path, { foreign }]) => {
+    if (foreign === null) return []
+    const what = path === place.path ? 'the file' : path
+    const where = foreign ? `is kept as backup ${foreign.id}` : 'could not be kept'
+    return [`Another program wrote to ${what} at the same moment; its content ${where}`]
+  })
+  return {
+    agent_type: agent.type,
+    scope: place.scope,
+    path: place.path,
+    dry_run,
+    changed: diff !== '' || otherDiff !== '',
+    added: [...added],
+    updated: [...updated],
+    removed: [...removed],
+    parked: [...parked],
+    restored: [...restored],
+    doubled: doubled.map((each) => ({ ...each, tools: [...each.tools] })),
+    diff: diff + otherDiff,
+    backup_id: kept.get(place.path)?.backup.id ?? null,
+    revision,
+    reload_hint: agent.reload,
+    warnings: [...warnings, ...lost],
+  }
+}
+
+export function auditOf(
+  action: AuditEntry['action'],
+  { agent, place }: ConfigTarget,
+  { plan: { added, updated, removed, parked = [], restored = [] }, publicDiff }: Reported,
+  otherDiff: string,
+  { request_id }: Caller,
+): AuditEntry {
+  const { scope, path } = place
+  const moved = { ...(parked.length > 0 && { parked }), ...(restored.length > 0 && { restored }) }
+  const detail = { scope, path, added, updated, removed, ...moved, diff: publicDiff + otherDiff }
+  return { action, subject: agent.type, request_id, detail }
+}
