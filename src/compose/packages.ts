@@ -2,12 +2,12 @@ import { AppError } from '../kernel/errors.ts'
 import { readForeign } from '../kernel/files/foreign-file.ts'
 import { redactText } from '../kernel/secrets/known-secrets.ts'
 import { Jobs } from '../servers/jobs/jobs.ts'
-import type { PackageFolders } from '../servers/packages/folders.ts'
 import { type Npm, npmEnvironment, npmVersions } from '../servers/packages/npm.ts'
+import type { PackageFolders } from '../servers/packages/package-folders.ts'
 import type { PackageStore } from '../servers/packages/package-store.ts'
-import { createPackages, type Packages } from '../servers/packages/packages.service.ts'
+import { Packages } from '../servers/packages/packages.service.ts'
+import { Registry } from '../servers/packages/registry/npm-registry.ts'
 import { type NpmSettings, npmSettings } from '../servers/packages/registry/npm-settings.ts'
-import { Registry } from '../servers/packages/registry/registry.ts'
 import { addUnderFreeName } from '../servers/shared/definition/server-name.ts'
 import { hashOf } from '../servers/shared/definition-hash.ts'
 import type { Servers } from '../servers/stdio/servers.service.ts'
@@ -50,7 +50,7 @@ export function openPackages(
   const npm: Npm = ({ onLine, ...run }) =>
     rawNpm({ ...run, ...(onLine && { onLine: (stream, text) => onLine(stream, clean(text)) }) })
   const settings = cached(() => readSettings(rawNpm, env))
-  const packages = createPackages({
+  const packages = new Packages({
     store,
     folders,
     registry: new Registry({ settings, now: Date.now }),

@@ -26,7 +26,7 @@ import { createLogs } from '../observe/logs/logs.service.ts'
 import { metricsRoutes } from '../observe/metrics/metrics.routes.ts'
 import { noticeRoutes } from '../observe/notices/notices.routes.ts'
 import { appFramePages, appRoutes } from '../servers/apps/apps.routes.ts'
-import { createFrames } from '../servers/apps/frames.ts'
+import { createIframes } from '../servers/apps/iframes.ts'
 import { httpServerRoutes } from '../servers/http/http-servers.routes.ts'
 import { isolationRoutes } from '../servers/isolation/isolation.routes.ts'
 import { createIsolation } from '../servers/isolation/isolation.service.ts'
@@ -165,7 +165,7 @@ export async function openRest(basics: Basics, path: AgentsPath): Promise<App> {
 
 /** The pages of servers that hosts show beside results. */
 function openApps(upstreams: Pick<Upstreams, 'relay'>) {
-  const frames = createFrames({
+  const frames = createIframes({
     read: async (id, uri, options) =>
       upstreams.relay(id, { method: 'resources/read', params: { uri }, options }),
     now: Date.now,

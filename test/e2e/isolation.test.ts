@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import type { JobView } from '../../src/servers/jobs/jobs.schema.ts'
+import type { JobView } from '../../src/servers/jobs/jobs.routes.ts'
 import { Engine } from '../../src/supervisor/places/container/engine.ts'
 import { findImage } from '../../src/supervisor/places/container/images.ts'
 import { canRun, startEngine } from '../support/engines.ts'

@@ -84,7 +84,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Open `start_url` in a browser, or run `toolroom login` with the name of the server. Then call again.',
   },
   login_not_possible: {
-    happened: 'The tool server is not one for a login: `detail` says what is used instead.',
+    happened: 'The tool server does not use a login: `detail` says what is used instead.',
     todo: 'Follow `hint`.',
   },
   login_unknown: {

@@ -1,36 +1,39 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
 import { isoTime } from '../../kernel/time.ts'
+import { component, ID_PATTERN, Timestamp } from '../../kernel/wire.ts'
 import { abortOnDisconnect } from '../shared/upstreams.routes.ts'
-import * as schema from './apps.schema.ts'
-import type { Frames } from './frames.ts'
+import type { Iframes } from './iframes.ts'
 
 /** MCP Apps: pages of servers, shown beside the results of their tools. */
-export function appRoutes(frames: Frames): FastifyPluginAsyncTypebox {
+export function appRoutes(iframes: Iframes): FastifyPluginAsyncTypebox {
   return async (app) => {
     const open = {
       tags: ['Calls'],
       summary: 'Open the page of a tool',
       description:
         'Reads a `ui://` resource of a server (MCP Apps) and serves it once at `url`, sandboxed, with only the domains that the resource declares. Show it in a frame and speak to it by `postMessage`.',
-      body: schema.AppFrameInput,
-      response: { 201: schema.AppFrame },
+      body: AppFrameInput,
+      response: { 201: AppFrame },
     }
     const errors = ['server_not_running', 'login_needed', 'call_failed', 'call_timeout']
     app.post('/app-frames', { schema: open, config: { errors } }, async (request, reply) => {
       const { server_id, uri } = request.body
-      const { expires_at, ...frame } = await frames.open(server_id, uri, { signal: abortOnDisconnect(reply) })
+      const { expires_at, ...frame } = await iframes.open(server_id, uri, {
+        signal: abortOnDisconnect(reply),
+      })
       return reply.code(201).send({ ...frame, expires_at: isoTime(expires_at) })
     })
   }
 }
 
 /** The pages themselves. They are public: the address is a secret that works once. */
-export function appFramePages(frames: Frames): FastifyPluginAsyncTypebox {
+export function appFramePages(iframes: Iframes): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const get = { schema: { hide: true, params: schema.FrameKey }, exposeHeadRoute: false }
+    const get = { schema: { hide: true, params: FrameKey }, exposeHeadRoute: false }
     app.get('/app-frames/:id', get, async (request, reply) => {
-      const frame = frames.take(request.params.id)
+      const frame = iframes.take(request.params.id)
       if (!frame) throw new AppError('not_found', 'This page was opened before, or is older than a minute')
       return reply
         .header('content-security-policy', frame.policy)
@@ -40,3 +43,32 @@ export function appFramePages(frames: Frames): FastifyPluginAsyncTypebox {
     })
   }
 }
+
+export const AppFrameInput = Type.Object(
+  {
+    server_id: Type.String({ pattern: ID_PATTERN, expected: 'the id of a server', examples: ['github'] }),
+    uri: Type.String({
+      pattern: '^ui://[^\\u0000-\\u0020\\u007f]{1,1000}$',
+      expected: 'the `ui://` address of a page',
+      description: '`app_uri` of a tool',
+      examples: ['ui://github/issue.html'],
+    }),
+  },
+  { additionalProperties: false },
+)
+component({ AppFrameInput }, 'The page of a server to show')
+
+const AppFrame = Type.Object({
+  url: Type.String({
+    description: 'Where the page is served, once and for a minute, without the token',
+    examples: ['/app-frames/4MmVf3vN0rTq2b7Zc1xYwQ'],
+  }),
+  expires_at: Timestamp,
+  policy: Type.String({
+    description: 'The Content-Security-Policy it is served with',
+    examples: ["sandbox allow-scripts; default-src 'none'"],
+  }),
+})
+component({ AppFrame }, 'A page of a server, ready to be shown in a frame')
+
+const FrameKey = Type.Object({ id: Type.String({ pattern: '^[\\w-]{1,64}$' }) })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
-import { framePolicy } from './frame-policy.ts'
+import { iframePolicy } from './iframes.ts'
 
 test('the page of a tool is served once, sandboxed, and reaches only the domains that its resource declares (MCP Apps)', async () => {
   const service = await openTestService()
@@ -49,7 +49,7 @@ test('a declared domain that is no origin is left out of the policy', () => {
     'javascript://x',
     7,
   ]
-  const policy = framePolicy({ ui: { csp: { resourceDomains } } })
+  const policy = iframePolicy({ ui: { csp: { resourceDomains } } })
   expect(policy).toContain("script-src 'unsafe-inline' https://cdn.example.com https://*.example.org:8443;")
   expect(policy).not.toMatch(/unsafe-eval|javascript|a\.example/)
   for (const meta of [
@@ -59,5 +59,5 @@ test('a declared domain that is no origin is left out of the policy', () => {
     { ui: [] },
     { ui: { csp: { connectDomains: 'https://x.example' } } },
   ])
-    expect(framePolicy(meta)).toBe(framePolicy({}))
+    expect(iframePolicy(meta)).toBe(iframePolicy({}))
 })

@@ -2,8 +2,8 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { MASK } from '../../kernel/secrets/secrets.ts'
 import { component, mapOf, orNull, Timestamp } from '../../kernel/wire.ts'
-import { AuthView } from '../logins/auth-view.schema.ts'
-import { type OAuthConfig, OAuthInput } from '../logins/oauth-input.schema.ts'
+import { AuthView, type OAuthConfig, OAuthInput } from '../logins/logins.schema.ts'
+
 import { REQUEST_S_DESCRIPTION } from '../shared/calls.ts'
 import {
   describedFields,

@@ -1,8 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { ErrorCode } from '../../kernel/errors.ts'
 import { AsyncQuery, StartedJob } from '../../kernel/wire.ts'
-import { IsolationAbilities, PulledImage, PullInput } from './isolation.schema.ts'
-import type { IsolationRoom } from './isolation.service.ts'
+import { IsolationAbilities, type IsolationRoom, PulledImage, PullInput } from './isolation.service.ts'
 
 const tags = ['Isolation']
 const PULL: ErrorCode[] = [

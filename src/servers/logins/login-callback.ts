@@ -4,8 +4,14 @@ import { readCallback } from '../../net/oauth/authorization.ts'
 import { OAuthFailure } from '../../net/oauth/oauth-failure.ts'
 import { exchangeCode } from '../../net/oauth/tokens.ts'
 import { hidePending, type LoginContext, secretsOwner } from './login-context.ts'
-import type { LoginOutcome } from './login-outcome.ts'
-import { bindingOf, type LoginRecord, type LoginServer, secretsOf } from './login-record.ts'
+import {
+  bindingOf,
+  type LoginOutcome,
+  type LoginRecord,
+  type LoginServer,
+  secretsOf,
+} from './login-record.ts'
+
 import { newId, type PendingLogin } from './pending-logins.ts'
 
 /** The second half of a login: the browser comes back with a code, which is exchanged for tokens. */

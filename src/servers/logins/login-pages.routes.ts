@@ -3,8 +3,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
+import { donePage, failedPage, type Page, startPage, textPage } from './login-pages.ts'
 import type { Logins } from './logins.ts'
-import { donePage, failedPage, type Page, startPage, textPage } from './pages.ts'
 
 const MAX_FORM_BYTES = 1024
 const COOKIE_S = 600

@@ -3,7 +3,7 @@ import type { Challenge } from '../../net/oauth/challenges.ts'
 import type { IssuerInfo } from '../../net/oauth/issuer-metadata.ts'
 import type { OAuthClient } from '../../net/oauth/oauth-clients.ts'
 import type { TokenSet } from '../../net/oauth/tokens.ts'
-import type { OAuthConfig } from './oauth-input.schema.ts'
+import type { OAuthConfig } from './logins.schema.ts'
 
 /** An HTTP server as logins see it, with its references resolved. */
 export interface LoginServer {
@@ -71,3 +71,16 @@ export const secretsOf = ({ tokens, client }: Pick<LoginRecord, 'tokens' | 'clie
   [tokens?.access_token, tokens?.refresh_token, tokens?.dpop_key?.d, client.client_secret].filter(
     (secret): secret is string => typeof secret === 'string',
   )
+
+/** How a login ended, for the page that the browser shows. */
+export interface LoginOutcome {
+  /** Names the outcome in the address of that page. */
+  readonly id: string
+  readonly server_id: string
+  readonly server_name: string
+  readonly ok: boolean
+  /** The number of tools, when the server could be connected. */
+  readonly tools: number | null
+  /** Why the login failed, or why the server could not be connected after it. */
+  readonly problem: LoginProblem | null
+}

@@ -2,13 +2,18 @@ import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { Authorizer } from '../../net/authorizer.ts'
 import { revokeToken } from '../../net/oauth/tokens.ts'
-import type { AuthView, LoginStart } from './auth-view.schema.ts'
 import { LoginCallback } from './login-callback.ts'
 import { type LoginContext, type LoginDeps, secretsOwner } from './login-context.ts'
 import { LoginFlow } from './login-flow.ts'
-import type { LoginOutcome } from './login-outcome.ts'
-import { bindingOf, type LoginRecord, type LoginServer, secretsOf } from './login-record.ts'
+import {
+  bindingOf,
+  type LoginOutcome,
+  type LoginRecord,
+  type LoginServer,
+  secretsOf,
+} from './login-record.ts'
 import { type BeginOptions, LoginStarter, type TicketView } from './login-start.ts'
+import type { AuthView, LoginStart } from './logins.schema.ts'
 import { PendingLogins } from './pending-logins.ts'
 import { ServerLogin } from './server-login.ts'
 

@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
-import { ServerKey } from '../shared/server-fields.ts'
-import { LoginStart } from './auth-view.schema.ts'
+import { component, orNull } from '../../kernel/wire.ts'
+import { lastErrorSchema, ServerId, ServerKey, ServerName } from '../shared/server-fields.ts'
+import { AuthView, LoginStart, ScopeList } from './logins.schema.ts'
 import type { Logins } from './logins.ts'
-import * as schema from './oauth.schema.ts'
 
 interface Deps {
   readonly logins: Pick<Logins, 'begin' | 'paste' | 'stateOf' | 'accountOf' | 'logout'>
@@ -24,7 +24,7 @@ export function oauthRoutes({ logins, find }: Deps): FastifyPluginAsyncTypebox {
       description:
         'Finds the issuer of the server, registers Toolroom there if necessary, and returns the address that the user has to open in a browser. While a login is pending, the response is 200 with the same address.',
       params: ServerKey,
-      body: schema.ServerLoginInput,
+      body: ServerLoginInput,
       response: { 200: LoginStart, 201: LoginStart },
     }
     app.post(path, { schema: begin, config: { errors: REFUSALS } }, async (request, reply) => {
@@ -39,8 +39,8 @@ export function oauthRoutes({ logins, find }: Deps): FastifyPluginAsyncTypebox {
       description:
         'For a browser that cannot reach Toolroom, such as one on another computer: takes the address of the page that it could not open at the end of the login. The status is 200 even when the issuer refused the login; the body says why.',
       params: ServerKey,
-      body: schema.ServerLoginCallback,
-      response: { 200: schema.ServerLoginOutcome },
+      body: ServerLoginCallback,
+      response: { 200: ServerLoginOutcome },
     }
     const errors = ['login_unknown']
     app.post(`${path}/callback`, { schema: callback, config: { errors } }, (request) =>
@@ -52,7 +52,7 @@ export function oauthRoutes({ logins, find }: Deps): FastifyPluginAsyncTypebox {
       summary: 'Get the state of the login',
       description: 'The state of the login, and the account that is logged in.',
       params: ServerKey,
-      response: { 200: schema.ServerLogin },
+      response: { 200: ServerLogin },
     }
     app.get(path, { schema: get }, async (request) => {
       const { id } = await find(request.params.id)
@@ -65,7 +65,7 @@ export function oauthRoutes({ logins, find }: Deps): FastifyPluginAsyncTypebox {
       description:
         'Cancels a pending login, revokes the tokens at the issuer, for which it has 5 s, and forgets them.',
       params: ServerKey,
-      querystring: schema.LogoutQuery,
+      querystring: LogoutQuery,
       response: { 204: Type.Null() },
     }
     app.delete(path, { schema: remove }, async (request, reply) => {
@@ -75,3 +75,49 @@ export function oauthRoutes({ logins, find }: Deps): FastifyPluginAsyncTypebox {
     })
   }
 }
+
+export const ServerLoginInput = Type.Object(
+  {
+    scopes: Type.Optional({
+      ...ScopeList,
+      description: 'Ask for these scopes instead of those that the server names',
+    } as typeof ScopeList),
+    fresh: Type.Optional(Type.Boolean({ description: 'Forget the registration at the issuer first' })),
+  },
+  { additionalProperties: false },
+)
+component({ ServerLoginInput }, 'How to log in')
+
+const ServerLoginCallback = Type.Object(
+  {
+    url: Type.String({
+      pattern: '^[hH][tT][tT][pP][sS]?://\\S{1,8000}$',
+      expected: 'the http or https address that the browser was sent to',
+      examples: ['http://127.0.0.1:8665/oauth/callback?code=abc&state=xyz'],
+    }),
+  },
+  { additionalProperties: false },
+)
+component({ ServerLoginCallback }, 'The address that the browser was sent to at the end of the login')
+
+const ServerLoginOutcome = Type.Object({
+  server_id: ServerId,
+  server_name: ServerName,
+  ok: Type.Boolean({ description: 'Whether there is a login now' }),
+  tools: orNull(Type.Integer({ description: 'The number of tools; null when the server could not be used' })),
+  problem: lastErrorSchema('access_denied'),
+})
+component({ ServerLoginOutcome }, 'How the login ended')
+
+const ServerLogin = Type.Object({
+  auth: AuthView,
+  account: orNull(
+    Type.String({ description: 'The account, as far as the issuer names it', examples: ['ada@example.com'] }),
+  ),
+})
+component({ ServerLogin }, 'The state of the login')
+
+const LogoutQuery = Type.Object(
+  { client: Type.Optional(Type.Boolean({ description: 'Forget the registration at the issuer too' })) },
+  { additionalProperties: false },
+)

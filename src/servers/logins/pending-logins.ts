@@ -3,7 +3,7 @@ import { AppError } from '../../kernel/errors.ts'
 import type { ProofKey } from '../../net/oauth/dpop.ts'
 import type { IssuerInfo } from '../../net/oauth/issuer-metadata.ts'
 import type { OAuthClient } from '../../net/oauth/oauth-clients.ts'
-import type { LoginOutcome } from './login-outcome.ts'
+import type { LoginOutcome } from './login-record.ts'
 
 /** A login that waits for the browser. */
 export interface PendingLogin {

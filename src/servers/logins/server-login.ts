@@ -5,7 +5,6 @@ import { bearerChallenge, type Challenge } from '../../net/oauth/challenges.ts'
 import { proofSigner } from '../../net/oauth/dpop.ts'
 import { OAuthFailure } from '../../net/oauth/oauth-failure.ts'
 import { refreshTokens, type TokenSet } from '../../net/oauth/tokens.ts'
-import type { AuthView } from './auth-view.schema.ts'
 import type { LoginFlow } from './login-flow.ts'
 import {
   bindingOf,
@@ -14,6 +13,7 @@ import {
   type LoginServer,
   type LoginStore,
 } from './login-record.ts'
+import type { AuthView } from './logins.schema.ts'
 import type { PendingLogin } from './pending-logins.ts'
 import { problemOf, Refresher } from './refresher.ts'
 

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
 import { wholeList } from '../../kernel/wire.ts'
-import * as schema from './orphans.schema.ts'
 import type { Processes } from './orphans.service.ts'
+import * as schema from './orphans.service.ts'
 
 const tags = ['Processes']
 

@@ -1,9 +1,10 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { Orphan, OrphanEnd } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Caller } from '../../kernel/wire.ts'
-import type { OrphanView } from './orphans.schema.ts'
+import { type Caller, component, listOf, Timestamp } from '../../kernel/wire.ts'
 
 /** `supervisor/` finds and ends processes; `compose/rest.ts` connects it. */
 export interface Deps {
@@ -45,3 +46,32 @@ function notPermitted({ pid, owner }: Orphan): AppError {
     hint: `Run as that user: ${process.platform === 'win32' ? 'taskkill /F /T /PID' : 'kill'} ${pid}`,
   })
 }
+
+const OrphanId = Type.String({
+  description: 'The pid and the start time, which identify one process permanently',
+  examples: ['48213-1903344'],
+})
+
+/** Accepts any string: an invalid id is answered with 404. */
+export const OrphanKey = Type.Object({ id: OrphanId })
+
+export const OrphanView = Type.Object({
+  id: OrphanId,
+  pid: Type.Integer({ minimum: 1, examples: [48213] }),
+  command: Type.String({
+    description: 'The command line, secrets masked, at most 500 characters',
+    examples: ['npm exec @modelcontextprotocol/server-memory'],
+  }),
+  owner: Type.String({ description: 'The user it runs as', examples: ['anna'] }),
+  started_at: Timestamp,
+  age_s: Type.Integer({ minimum: 0, examples: [86_400] }),
+  rss_bytes: Type.Integer({
+    minimum: 0,
+    description: 'Memory of the process and its descendants',
+    examples: [94_371_840],
+  }),
+  processes: Type.Integer({ minimum: 1, description: 'The process and its descendants', examples: [2] }),
+})
+export type OrphanView = Static<typeof OrphanView>
+component({ LeakedProcess: OrphanView }, 'A process whose agent has ended')
+export const OrphanList = listOf(OrphanView)

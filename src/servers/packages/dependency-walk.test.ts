@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { runs } from '../../../test/support/full-or-short.ts'
 import { NPMS, npmFolder } from '../../../test/support/npm-versions.ts'
 import { AppError } from '../../kernel/errors.ts'
-import { registryDependency } from './dependency-spec.ts'
-import { walkDependencies } from './dependency-walk.ts'
+import { registryDependency, walkDependencies } from './dependency-walk.ts'
+
 import { candidates, readManifests } from './registry/manifests.ts'
 
 const RUNS = { numRuns: runs(300, 3000) }

@@ -6,9 +6,11 @@ import type { Caller } from '../../kernel/wire.ts'
 import type { Network } from '../../net/connection-pool.ts'
 import type { JobHandle, Jobs } from '../jobs/jobs.ts'
 import { nameOfPackage } from '../shared/definition/server-name.ts'
-import { removeFolder } from './folders.ts'
-import { packageFolder } from './inspect.ts'
-import { activate, fetchPackage, undoneEntry } from './install.ts'
+import { packageFolder } from './inspect-package.ts'
+import { activate, fetchPackage, undoneEntry } from './install-package.ts'
+import { removeFolder } from './package-folders.ts'
+import { chooseBin } from './package-program.ts'
+import { isNewer, parseSpec, type Spec } from './package-spec.ts'
 import type { PackageRecord } from './package-store.ts'
 import type {
   Installed,
@@ -19,13 +21,10 @@ import type {
   SearchInput,
   Updated,
 } from './packages.schema.ts'
-import { chooseBin } from './program.ts'
-import { refreshPackages } from './refresh.ts'
+import { refreshPackages } from './refresh-packages.ts'
 import { searchMcpRegistry } from './registry/mcp-registry.ts'
-import type { Registry } from './registry/registry.ts'
-import { parseSpec, type Spec } from './spec.ts'
-import { type PreparedUpdate, prepareUpdate, switchVersion, type UpdateDeps } from './update.ts'
-import { isNewer } from './versions.ts'
+import type { Registry } from './registry/npm-registry.ts'
+import { type PreparedUpdate, prepareUpdate, switchVersion, type UpdateDeps } from './update-package.ts'
 
 export interface Deps extends UpdateDeps {
   readonly registry: UpdateDeps['registry'] & Pick<Registry, 'search'>
@@ -46,28 +45,27 @@ export interface StartedJob<T> {
 }
 
 /** Tool servers from npm packages: installed once at an exact version, and run by their file. */
-export function createPackages(deps: Deps) {
-  const { store, folders, jobs } = deps
+export class Packages {
+  readonly #deps: Deps
   /** One change of a package at a time. */
-  const turns = new Turns()
-  let refreshing: Promise<RefreshedPackage[]> | undefined
+  readonly #turns = new Turns()
+  #refreshing: Promise<RefreshedPackage[]> | undefined
 
-  const recordOf = (name: string) => store.all().find((record) => record.name === name)
-
-  function find(key: string): PackageRecord {
-    const record = recordOf(key) ?? store.all().find(({ id }) => id === key)
-    if (!record)
-      throw new AppError(
-        'package_not_found',
-        `No package with the name or id '${key.slice(0, 100)}' is installed`,
-      )
-    return record
+  constructor(deps: Deps) {
+    this.#deps = deps
   }
 
-  async function view(record: PackageRecord): Promise<PackageView> {
+  find(key: string): PackageRecord {
+    const record = this.#named(key) ?? this.#deps.store.all().find(({ id }) => id === key)
+    if (record) return record
+    const message = `No package with the name or id '${key.slice(0, 100)}' is installed`
+    throw new AppError('package_not_found', message)
+  }
+
+  async view(record: PackageRecord): Promise<PackageView> {
     const { id, name, latest, current, previous } = record
-    const path = folders.of(record, current.version)
-    const servers = await deps.serversOf(name)
+    const path = this.#deps.folders.of(record, current.version)
+    const servers = await this.#deps.serversOf(name)
     return {
       id,
       name,
@@ -92,10 +90,103 @@ export function createPackages(deps: Deps) {
     }
   }
 
-  async function install(input: InstallInput, handle: JobHandle, by: Caller): Promise<Installed> {
+  list(): Promise<PackageView[]> {
+    return Promise.all(this.#deps.store.all().map((record) => this.view(record)))
+  }
+
+  /** Installed versions that are outdated or deprecated. From memory. */
+  states() {
+    return this.#deps.store.all().map(({ name, latest, current: { version, deprecated } }) => {
+      return { name, version, update: isNewer(latest, version) ? latest : null, deprecated }
+    })
+  }
+
+  install(input: InstallInput, by: Caller): StartedJob<Installed> {
+    const { name, requested } = parseSpec(input.name, input.version) // throws before there is a job
+    const { allow_scripts = false, create_server = false, bin, args, env } = input
+    const key = JSON.stringify(['install', name, requested, allow_scripts, create_server, bin, args, env])
+    const { id, settled } = this.#deps.jobs.run('package_install', name, key, (handle) =>
+      this.#turns.take(name, () => this.#install(input, handle, by)),
+    )
+    return { job: id, settled }
+  }
+
+  /** Installs a package, if it is not installed yet, for a server that runs its program. */
+  async installForServer(spec: string, by: Caller): Promise<{ name: string; bin: string }> {
+    const { name, requested, kind } = parseSpec(spec)
+    const installed = this.#named(name)?.current.version
+    if (installed === undefined) await this.install({ name: spec }, by).settled
+    else if (kind === 'version' && requested !== installed)
+      throw new AppError('package_in_use', `${name} is installed in version ${installed}`)
+    return { name, bin: this.binOf(name, undefined) }
+  }
+
+  /** With `hold`, the new version replaces the old one when the user lets the job go on. */
+  update(key: string, version: string | undefined, hold: boolean, by: Caller): StartedJob<Updated> {
+    const { name } = this.find(key)
+    const spec = parseSpec(name, version)
+    const sameAs = JSON.stringify(['update', spec, hold])
+    const { id, settled } = this.#deps.jobs.run('package_update', name, sameAs, (handle) =>
+      hold ? this.#updateWhenContinued(spec, handle, by) : this.#update(spec, handle, by),
+    )
+    return { job: id, settled }
+  }
+
+  /** Asks the registry for the newest versions of all packages. */
+  refresh(): Promise<RefreshedPackage[]> {
+    const inTurn = (name: string, work: () => Promise<void>) => this.#turns.take(name, work)
+    this.#refreshing ??= refreshPackages({ ...this.#deps, inTurn }).finally(() => {
+      this.#refreshing = undefined
+    })
+    return this.#refreshing
+  }
+
+  rollback(key: string, by: Caller): Promise<PackageView> {
+    return this.#turns.take(this.find(key).name, () => this.#rollback(this.find(key), by))
+  }
+
+  remove(key: string, force: boolean, by: Caller): Promise<void> {
+    return this.#turns.take(this.find(key).name, () => this.#remove(this.find(key), force, by))
+  }
+
+  async search(
+    { source = 'npm', mcp_only, from, ...input }: SearchInput,
+    credentials: boolean,
+  ): Promise<SearchAnswer> {
+    const { registry, mcpRegistry, network, now } = this.#deps
+    const installed = (name: string) => this.#named(name)?.current.version ?? null
+    if (source === 'mcp_registry') {
+      const options = { now: now(), network: await network() }
+      const found = await searchMcpRegistry(mcpRegistry(), input, options)
+      const items = found.items.map(({ reason, ...item }) => ({
+        ...item,
+        installed: installed(item.create && 'package' in item.create ? item.create.package.name : item.name),
+        note: reason,
+      }))
+      return { items, total: null, next_from: null, next_cursor: found.next_cursor, search_available: true }
+    }
+    const { items, ...page } = await registry.search({ ...input, mcp_only, from }, { credentials })
+    return {
+      ...page,
+      items: items.map((item) => ({ ...item, installed: installed(item.name), source })),
+      next_cursor: null,
+    }
+  }
+
+  /** The program of a new server. */
+  binOf(name: string, wanted: string | undefined): string {
+    return chooseBin(this.find(name), wanted)
+  }
+
+  #named(name: string): PackageRecord | undefined {
+    return this.#deps.store.all().find((record) => record.name === name)
+  }
+
+  async #install(input: InstallInput, handle: JobHandle, by: Caller): Promise<Installed> {
+    const { restartServers } = this.#deps
     const { allow_scripts = false } = input
     const spec = parseSpec(input.name, input.version)
-    const fetched = await fetchPackage(deps, spec, allow_scripts, handle)
+    const fetched = await fetchPackage(this.#deps, spec, allow_scripts, handle)
     const { name, version } = fetched.chosen
     try {
       // Checked before the package is recorded: a request that fails must not leave a package installed.
@@ -112,39 +203,40 @@ export function createPackages(deps: Deps) {
     const finish = async (record: PackageRecord) => {
       if (fetched.staging !== null) {
         hasRestarted = true
-        await deps.restartServers(name)
+        await restartServers(name)
       }
-      return input.create_server ? createServer(record, input, handle, by) : null
+      return input.create_server ? this.#createServer(record, input, handle, by) : null
     }
     const audit = fetched.staging === null ? null : installed
     const undone = undoneEntry(name, by, { name, version })
-    const server = await activate(deps, fetched, { audit, undone, finish }).catch(async (error: unknown) => {
-      if (hasRestarted) await deps.restartServers(name) // with the version before, or none
+    const activated = activate(this.#deps, fetched, { audit, undone, finish })
+    const server = await activated.catch(async (error: unknown) => {
+      if (hasRestarted) await restartServers(name) // with the version before, or none
       throw error
     })
-    return { ...(await view(find(name))), warnings: [...fetched.chosen.warnings], server }
+    return { ...(await this.view(this.find(name))), warnings: [...fetched.chosen.warnings], server }
   }
 
-  async function switchTo(prepared: PreparedUpdate, handle: JobHandle, by: Caller): Promise<Updated> {
-    const { record, fetched, tools, tried } = prepared
-    const updated = await switchVersion(deps, prepared, handle, by)
-    return {
-      ...(await view(updated)),
-      warnings: [...fetched.chosen.warnings],
-      from_version: record.current.version,
-      tools,
-      tried_with: [...tried],
-    }
+  #createServer(record: PackageRecord, input: InstallInput, handle: JobHandle, by: Caller) {
+    handle.phase('creating a server')
+    const command = chooseBin(record, input.bin)
+    const { args = [], env = {} } = input
+    const name = nameOfPackage(record.name)
+    return this.#deps.createServer({ name, package: record.name, command, args, env }, by)
+  }
+
+  #update(spec: Spec, handle: JobHandle, by: Caller): Promise<Updated> {
+    return this.#turns.take(spec.name, async () =>
+      this.#switchTo(await prepareUpdate(this.#deps, this.find(spec.name), spec, handle), handle, by),
+    )
   }
 
   /** Does not keep other changes of the package from taking place while it waits. */
-  async function updateWhenContinued(
-    name: string,
-    spec: Spec,
-    handle: JobHandle,
-    by: Caller,
-  ): Promise<Updated> {
-    const prepared = await turns.take(name, () => prepareUpdate(deps, find(name), spec, handle))
+  async #updateWhenContinued(spec: Spec, handle: JobHandle, by: Caller): Promise<Updated> {
+    const { name } = spec
+    const prepared = await this.#turns.take(name, () =>
+      prepareUpdate(this.#deps, this.find(name), spec, handle),
+    )
     const { record, fetched, tools } = prepared
     if (fetched.staging !== null) {
       const detail = { from: record.current.version, to: fetched.installed.version, tools }
@@ -154,10 +246,23 @@ export function createPackages(deps: Deps) {
         throw error
       })
     }
-    return turns.take(name, () => switchTo(prepared, handle, by))
+    return this.#turns.take(name, () => this.#switchTo(prepared, handle, by))
   }
 
-  async function rollback(record: PackageRecord, by: Caller): Promise<PackageView> {
+  async #switchTo(prepared: PreparedUpdate, handle: JobHandle, by: Caller): Promise<Updated> {
+    const { record, fetched, tools, tried } = prepared
+    const updated = await switchVersion(this.#deps, prepared, handle, by)
+    return {
+      ...(await this.view(updated)),
+      warnings: [...fetched.chosen.warnings],
+      from_version: record.current.version,
+      tools,
+      tried_with: [...tried],
+    }
+  }
+
+  async #rollback(record: PackageRecord, by: Caller): Promise<PackageView> {
+    const { store, folders, restartServers } = this.#deps
     const { current, previous } = record
     if (!previous)
       throw new AppError('nothing_to_roll_back', `No earlier version of '${record.name}' is kept`)
@@ -171,12 +276,13 @@ export function createPackages(deps: Deps) {
       throw error
     }
     placed.use()
-    await deps.restartServers(record.name)
-    return view(back)
+    await restartServers(record.name)
+    return this.view(back)
   }
 
-  async function remove(record: PackageRecord, force: boolean, by: Caller): Promise<void> {
-    const servers = (await deps.serversOf(record.name)).map(({ id }) => id)
+  async #remove(record: PackageRecord, force: boolean, by: Caller): Promise<void> {
+    const { store, folders, serversOf, restartServers } = this.#deps
+    const servers = (await serversOf(record.name)).map(({ id }) => id)
     if (servers.length > 0 && !force)
       throw new AppError('package_in_use', `'${record.name}' is used by ${servers.join(', ')}`, {
         members: { servers },
@@ -185,109 +291,9 @@ export function createPackages(deps: Deps) {
     const detail = { name: record.name, version: record.current.version, servers }
     await store.remove(record.name, { action: 'package_removed', subject: record.id, ...by, detail })
     await folders.remove(record)
-    await deps.restartServers(record.name)
-  }
-
-  async function createServer(record: PackageRecord, input: InstallInput, handle: JobHandle, by: Caller) {
-    handle.phase('creating a server')
-    const command = chooseBin(record, input.bin)
-    const { args = [], env = {} } = input
-    const name = nameOfPackage(record.name)
-    return deps.createServer({ name, package: record.name, command, args, env }, by)
-  }
-
-  return {
-    find,
-    view,
-    list: async (): Promise<PackageView[]> => Promise.all(store.all().map(view)),
-
-    /** Installed versions that are outdated or deprecated. From memory. */
-    states: () =>
-      store.all().map(({ name, latest, current: { version, deprecated } }) => {
-        return { name, version, update: isNewer(latest, version) ? latest : null, deprecated }
-      }),
-
-    install(input: InstallInput, by: Caller): StartedJob<Installed> {
-      const { name, requested } = parseSpec(input.name, input.version) // throws before there is a job
-      const { allow_scripts = false, create_server = false, bin, args, env } = input
-      const key = JSON.stringify(['install', name, requested, allow_scripts, create_server, bin, args, env])
-      const { id, settled } = jobs.run('package_install', name, key, (handle) =>
-        turns.take(name, () => install(input, handle, by)),
-      )
-      return { job: id, settled }
-    },
-
-    /** Installs a package, if it is not installed yet, for a server that runs its program. */
-    async installForServer(spec: string, by: Caller): Promise<{ name: string; bin: string }> {
-      const { name, requested, kind } = parseSpec(spec)
-      const installed = recordOf(name)?.current.version
-      if (installed === undefined) await this.install({ name: spec }, by).settled
-      else if (kind === 'version' && requested !== installed)
-        throw new AppError('package_in_use', `${name} is installed in version ${installed}`)
-      return { name, bin: chooseBin(find(name), undefined) }
-    },
-
-    /** With `hold`, the new version replaces the old one when the user lets the job go on. */
-    update(key: string, version: string | undefined, hold: boolean, by: Caller): StartedJob<Updated> {
-      const { name } = find(key)
-      const spec = parseSpec(name, version)
-      const sameAs = JSON.stringify(['update', spec, hold])
-      const { id, settled } = jobs.run('package_update', name, sameAs, (handle) =>
-        hold
-          ? updateWhenContinued(name, spec, handle, by)
-          : turns.take(name, async () =>
-              switchTo(await prepareUpdate(deps, find(name), spec, handle), handle, by),
-            ),
-      )
-      return { job: id, settled }
-    },
-
-    /** Asks the registry for the newest versions of all packages. */
-    refresh(): Promise<RefreshedPackage[]> {
-      refreshing ??= refreshPackages({ ...deps, inTurn: (name, work) => turns.take(name, work) }).finally(
-        () => {
-          refreshing = undefined
-        },
-      )
-      return refreshing
-    },
-
-    rollback: (key: string, by: Caller): Promise<PackageView> =>
-      turns.take(find(key).name, () => rollback(find(key), by)),
-
-    remove: (key: string, force: boolean, by: Caller): Promise<void> =>
-      turns.take(find(key).name, () => remove(find(key), force, by)),
-
-    async search(
-      { source = 'npm', mcp_only, from, ...input }: SearchInput,
-      credentials: boolean,
-    ): Promise<SearchAnswer> {
-      const installed = (name: string) => recordOf(name)?.current.version ?? null
-      if (source === 'mcp_registry') {
-        const options = { now: deps.now(), network: await deps.network() }
-        const found = await searchMcpRegistry(deps.mcpRegistry(), input, options)
-        const items = found.items.map(({ reason, ...item }) => ({
-          ...item,
-          installed: installed(
-            item.create && 'package' in item.create ? item.create.package.name : item.name,
-          ),
-          note: reason,
-        }))
-        return { items, total: null, next_from: null, next_cursor: found.next_cursor, search_available: true }
-      }
-      const { items, ...page } = await deps.registry.search({ ...input, mcp_only, from }, { credentials })
-      return {
-        ...page,
-        items: items.map((item) => ({ ...item, installed: installed(item.name), source })),
-        next_cursor: null,
-      }
-    },
-
-    /** The program of a new server. */
-    binOf: (name: string, wanted: string | undefined): string => chooseBin(find(name), wanted),
+    await restartServers(record.name)
   }
 }
-export type Packages = ReturnType<typeof createPackages>
 
 /** How long an update waits for the user. */
 const HOLD_MS = 10 * 60_000

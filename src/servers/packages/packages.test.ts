@@ -13,7 +13,7 @@ import {
 } from '../../../test/support/packages.ts'
 import { toolPackage } from '../../../test/support/registry/registry.ts'
 import { AUTHORISED } from '../../../test/support/test-service.ts'
-import type { JobView } from '../jobs/jobs.schema.ts'
+import type { JobView } from '../jobs/jobs.routes.ts'
 import type { ServerView } from '../stdio/servers.schema.ts'
 import type { PackageView, RefreshedPackage, SearchAnswer, Updated } from './packages.schema.ts'
 

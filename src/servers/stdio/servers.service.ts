@@ -7,9 +7,8 @@ import type { Diagnosis } from '../shared/diagnosis.ts'
 import { changedOffer, OFFER_DEFAULTS, type Stats } from '../shared/server-fields.ts'
 import { listText, ViewTexts } from '../shared/view-texts.ts'
 import { keepMaskedArgs, keepMaskedCommand, keepMaskedValues } from '../shared/write-back.ts'
-import type { TrialInput, WallsTrialInput } from './actions/actions.schema.ts'
+import type { IsolationTrialInput, Runtime, TrialInput } from './actions/actions.schema.ts'
 import { type DiagnosisDeps, diagnose } from './actions/diagnose.ts'
-import type { Runtime } from './actions/runtimes.schema.ts'
 import { runtimesOf } from './actions/runtimes.ts'
 import { createTrials, type TryOut } from './actions/trial.ts'
 import { tryIsolation } from './actions/try-isolation.ts'
@@ -168,7 +167,7 @@ export class Servers extends ServerLifecycle<Deps> {
     return this.#tryOut(this.#startedBy(input))
   }
 
-  async tryIsolation(key: string, input: WallsTrialInput) {
+  async tryIsolation(key: string, input: IsolationTrialInput) {
     const { secrets, ownFolders: own } = this.deps
     return tryIsolation(await this.get(key), input, { tryOut: this.#tryOut, secrets, own })
   }

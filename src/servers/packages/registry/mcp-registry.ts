@@ -2,11 +2,10 @@ import { isObject } from '../../../kernel/is-object.ts'
 import type { Network } from '../../../net/connection-pool.ts'
 import { objectOf, textOf, timeOf } from '../raw-json.ts'
 import { type CreateBody, creationOf, type Required } from './create-body.ts'
-import { deadlineIn, getJson } from './get-json.ts'
-import { type Hit, hitOf } from './hit.ts'
+import { deadlineIn, getJson, notAList, statusError } from './get-registry-json.ts'
 import { nearName } from './near-names.ts'
 import { repositoryOf } from './packument.ts'
-import { notAList, statusError } from './registry-errors.ts'
+import { type Hit, hitOf } from './search-hit.ts'
 
 /** A server of the MCP Registry as a search result, with the request that registers it. */
 export interface McpHit extends Hit {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { expectLinear } from '../../../../test/support/linear.ts'
-import { nearName } from './near-names.ts'
-import { WELL_KNOWN } from './well-known.ts'
+import { nearName, WELL_KNOWN } from './near-names.ts'
 
 const near = (name: string) => nearName({ name, downloads: null })
 

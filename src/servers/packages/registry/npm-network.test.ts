@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openProxy } from '../../../../test/fixtures/http/proxy.ts'
 import { openHttps, pem } from '../../../../test/fixtures/http/sites.ts'
 import { openRegistry, toolPackage } from '../../../../test/support/registry/registry.ts'
+import { Registry } from './npm-registry.ts'
 import { npmSettings } from './npm-settings.ts'
-import { Registry } from './registry.ts'
 
 const AUTHORITY = pem('authority')
 

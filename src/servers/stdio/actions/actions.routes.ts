@@ -1,17 +1,17 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { wholeList } from '../../../kernel/wire.ts'
+import { AppError, invalidField } from '../../../kernel/errors.ts'
+import { type Caller, wholeList } from '../../../kernel/wire.ts'
 import { ServerKey } from '../../shared/server-fields.ts'
 import type { Servers } from '../servers.service.ts'
 import {
   BulkInput,
   BulkReport,
+  IsolationTrialInput,
+  IsolationTrialReport,
+  RuntimeList,
   TrialInput,
   TrialReport,
-  WallsTrialInput,
-  WallsTrialReport,
 } from './actions.schema.ts'
-import { runBulk } from './bulk.ts'
-import { RuntimeList } from './runtimes.schema.ts'
 
 const tags = ['STDIO servers']
 
@@ -56,11 +56,50 @@ export function serverActionRoutes(servers: Servers): FastifyPluginAsyncTypebox 
       description:
         'Starts the server once more with this isolation, beside the running one, makes the calls, and ends it. Nothing is stored: change the server to keep the isolation, for example with `suggested_options`.',
       params: ServerKey,
-      body: WallsTrialInput,
-      response: { 200: WallsTrialReport },
+      body: IsolationTrialInput,
+      response: { 200: IsolationTrialReport },
     }
     app.post('/servers/:id/trial', { schema: confinement, config }, (request) =>
       servers.tryIsolation(request.params.id, request.body),
     )
   }
+}
+
+type Item = BulkReport['items'][number]
+
+const WAIT_S = 30
+
+/** Does the same to several servers at once. One that fails does not prevent the others. */
+async function runBulk(servers: Servers, input: BulkInput, by: Caller): Promise<BulkReport> {
+  const { action } = input
+  const one = {
+    start: (key: string) => servers.start(key, WAIT_S, by),
+    restart: (key: string) => servers.restart(key, WAIT_S, by),
+    stop: (key: string) => servers.stop(key, by),
+    delete: (key: string) => servers.remove(key, by),
+  }[action]
+
+  async function itemFor(key: string): Promise<Item> {
+    let id = key
+    let error: Item['error'] = null
+    try {
+      id = (await servers.get(key)).id
+      await one(id)
+    } catch (failure) {
+      if (!(failure instanceof AppError)) throw failure
+      error = { code: failure.code, message: failure.message, hint: failure.hint ?? null }
+    }
+    const now = await servers.get(id).catch(() => undefined)
+    return { id, ok: error === null, status: now ? servers.view(now, true).status : null, error }
+  }
+
+  const items = await Promise.all((await keysOf(servers, input)).map(itemFor))
+  return { action, items, total: items.length, failed: items.filter(({ ok }) => !ok).length }
+}
+
+async function keysOf(servers: Pick<Servers, 'list'>, { ids, tag }: BulkInput): Promise<readonly string[]> {
+  if ((ids === undefined) === (tag === undefined))
+    throw invalidField(ids ? '/tag' : '/ids', 'exactly one of ids and tag is required')
+  if (ids !== undefined) return ids
+  return (await servers.list()).filter(({ tags }) => tags.some((each) => each === tag)).map(({ id }) => id)
 }

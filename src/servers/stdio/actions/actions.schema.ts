@@ -2,8 +2,15 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { STATUSES } from '../../../kernel/server-state.ts'
 import { Tool } from '../../../kernel/tool-fields.ts'
-import { component, orNull } from '../../../kernel/wire.ts'
-import { describedFields, lastErrorSchema, MAX_SERVERS, ServerName, Tag } from '../../shared/server-fields.ts'
+import { component, listOf, orNull } from '../../../kernel/wire.ts'
+import {
+  describedFields,
+  lastErrorSchema,
+  MAX_SERVERS,
+  ServerId,
+  ServerName,
+  Tag,
+} from '../../shared/server-fields.ts'
 import { isolationInput, isolationView } from '../isolation.ts'
 import { ServerInput } from '../servers.schema.ts'
 
@@ -74,7 +81,7 @@ component({ TrialReport }, 'The tools of the definition, or why it did not start
 const MAX_CALLS = 10
 export const MAX_LOST_FILES = 50
 
-export const WallsTrialInput = Type.Object(
+export const IsolationTrialInput = Type.Object(
   {
     ...isolationInput,
     calls: Type.Optional(
@@ -96,10 +103,10 @@ export const WallsTrialInput = Type.Object(
     examples: [{ isolation: 'sandbox', isolation_options: { write: ['~/notes'] } }],
   },
 )
-export type WallsTrialInput = Static<typeof WallsTrialInput>
-component({ WallsTrialInput }, 'Isolation to try out with a server')
+export type IsolationTrialInput = Static<typeof IsolationTrialInput>
+component({ WallsTrialInput: IsolationTrialInput }, 'Isolation to try out with a server')
 
-export const WallsTrialReport = Type.Object({
+export const IsolationTrialReport = Type.Object({
   ...TrialReport.properties,
   isolation: isolationView.isolation,
   calls: Type.Array(
@@ -135,5 +142,30 @@ export const WallsTrialReport = Type.Object({
   }),
   suggested_options: isolationView.isolation_options,
 })
-export type WallsTrialReport = Static<typeof WallsTrialReport>
-component({ WallsTrialReport }, 'How the server ran in isolation, and what was kept from it')
+export type IsolationTrialReport = Static<typeof IsolationTrialReport>
+component(
+  { WallsTrialReport: IsolationTrialReport },
+  'How the server ran in isolation, and what was kept from it',
+)
+
+export const Runtime = Type.Object({
+  command: Type.String({ description: 'As servers name it. Secrets are masked', examples: ['uvx'] }),
+  path: orNull(
+    Type.String({ description: 'The program that a start runs', examples: ['/home/me/.local/bin/uvx'] }),
+  ),
+  version: orNull(
+    Type.String({ description: 'Only of the Node.js that runs Toolroom', examples: ['20.20.2'] }),
+  ),
+  problem: lastErrorSchema('command_not_found'),
+  shell_path: orNull(
+    Type.String({
+      description:
+        'Where your login shell finds it, if only a shell does: a Toolroom that a desktop or a service manager starts has another PATH',
+      examples: ['/home/me/tools/uvx'],
+    }),
+  ),
+  needed_by: Type.Array(ServerId, { description: 'The STDIO servers that run it' }),
+})
+export type Runtime = Static<typeof Runtime>
+component({ Runtime }, 'A program that STDIO servers need')
+export const RuntimeList = listOf(Runtime)

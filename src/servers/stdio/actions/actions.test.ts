@@ -7,7 +7,7 @@ import { ownFolder } from '../../../../test/support/folder.ts'
 import { leftAfter } from '../../../../test/support/marked-processes.ts'
 import { definition, get, post, register, until } from '../../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../../test/support/test-service.ts'
-import type { RuntimeList } from './runtimes.schema.ts'
+import type { RuntimeList } from './actions.schema.ts'
 
 const markOf = (service: TestService) =>
   `TOOLROOM_CHILD=${readFileSync(join(service.data, 'child-mark'), 'utf8').trim()}`

@@ -2,13 +2,10 @@ import { MASK, maskArgs, maskCommand } from '../../../kernel/secrets/secrets.ts'
 import type { PastExit } from '../../../kernel/server-state.ts'
 import type { References } from '../../shared/definition/definition-references.ts'
 import { type Check, commandLine, type Diagnosis, explained } from '../../shared/diagnosis.ts'
-
 import type { ServerLife } from '../instance-pool.ts'
 import { type ProgramOf, programFor } from '../run-settings.ts'
 import type { InstanceView, Server } from '../servers.schema.ts'
-
 import type { TrialReport } from './actions.schema.ts'
-import { addressCheck, type Probe } from './address-check.ts'
 import type { Startable, Tried } from './trial.ts'
 
 /** The program that a start would run, or why there is none. */
@@ -19,7 +16,7 @@ export type FindProgram = (
   | { readonly ok: false; readonly code: string; readonly message: string; readonly hint: string }
 
 /** Whether servers can run with such isolation on this computer, and why not. */
-export type PlaceAbilities = () => Promise<
+type PlaceAbilities = () => Promise<
   Readonly<
     Record<'sandbox' | 'container', { readonly problem: string | null; readonly remedy: string | null }>
   >
@@ -190,4 +187,32 @@ async function handshakeCheck(
 function commandLineOf({ command, args, env, cwd }: Omit<Startable, 'confinement'>): string {
   const masked = Object.fromEntries(Object.keys(env).map((name) => [name, MASK]))
   return commandLine({ cwd, env: masked, words: [maskCommand(command), ...maskArgs(args)] })
+}
+
+/** Whether a port accepts connections now; undefined if the host must not be contacted. */
+type Probe = (host: string, port: number, mayLeave: boolean) => Promise<boolean | undefined>
+
+const REFUSED = /\bECONNREFUSED ([\w.:-]{1,255}):(\d{1,5})(?!\d)/
+
+/**
+ * The address that refused a connection, by the last words of the server. It is tried again only on this computer, or
+ * if the definition names it: what a server writes must not make Toolroom contact other hosts.
+ */
+async function addressCheck(
+  { lastError, recentExits }: ServerLife,
+  { args, env }: Pick<Startable, 'args' | 'env'>,
+  probe: Probe,
+): Promise<Check[]> {
+  if (lastError === null) return []
+  const lines = [lastError.message, ...(recentExits[0]?.stderr_tail ?? []).toReversed()]
+  const [, host = '', port = ''] = lines.map((line) => REFUSED.exec(line)).find((found) => found) ?? []
+  if (host === '' || Number(port) > 65_535) return []
+  const address = `${host}:${port}`
+  const isOwn = [...args, ...Object.values(env)].some((text) => text.includes(address))
+  const isOpen = await probe(host, Number(port), isOwn)
+  if (isOpen === undefined) return []
+  const detail = isOpen
+    ? `${address} accepts connections now. Start the server again`
+    : `Nothing listens on ${address}. Start the program that the server connects to`
+  return [{ name: 'address', ok: isOpen, detail }]
 }

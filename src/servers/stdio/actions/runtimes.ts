@@ -1,8 +1,8 @@
 import { maskCommand } from '../../../kernel/secrets/secrets.ts'
 import type { References } from '../../shared/definition/definition-references.ts'
 import type { Server } from '../servers.schema.ts'
+import type { Runtime } from './actions.schema.ts'
 import type { FindProgram } from './diagnose.ts'
-import type { Runtime } from './runtimes.schema.ts'
 
 interface Deps {
   readonly references: Pick<References, 'resolve'>

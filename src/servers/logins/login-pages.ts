@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { LoginOutcome } from './login-outcome.ts'
+import type { LoginOutcome } from './login-record.ts'
 
 /** An HTML page with the headers that it needs. */
 export interface Page {

@@ -1,9 +1,9 @@
 import { isObject } from '../../../kernel/is-object.ts'
 import { isoTime } from '../../../kernel/time.ts'
+import { isPackageName } from '../package-spec.ts'
 import { objectOf, textOf, textsOf, timeOf } from '../raw-json.ts'
-import { isPackageName } from '../spec.ts'
 import { isVersion, latestOf, licenseOf, type Packument, personOf, repositoryOf } from './packument.ts'
-import { type RegistryFacts, type TrustFact, trustFacts } from './trust.ts'
+import { type RegistryFacts, type TrustFact, trustFacts } from './trust-facts.ts'
 
 /** One search result. Null: the registry gives no value. */
 export interface Hit {

@@ -1,9 +1,9 @@
 import { AppError } from '../../kernel/errors.ts'
+import { isNewer } from './package-spec.ts'
 import type { PackageRecord, PackageStore } from './package-store.ts'
 import type { RefreshedPackage } from './packages.schema.ts'
+import type { Registry } from './registry/npm-registry.ts'
 import { latestOf, type Packument } from './registry/packument.ts'
-import type { Registry } from './registry/registry.ts'
-import { isNewer } from './versions.ts'
 
 interface Deps {
   readonly store: PackageStore

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { markFolder } from '../../kernel/files/durable-file.ts'
-import { PackageFolders } from './folders.ts'
+import { PackageFolders } from './package-folders.ts'
 import type { InstalledVersion, PackageRecord } from './package-store.ts'
 
 const noLinks = () => false

@@ -1,18 +1,26 @@
 import { AppError } from '../../../kernel/errors.ts'
 import type { HttpClient } from '../../../net/http-client.ts'
 import { objectOf } from '../raw-json.ts'
-import { clientFor, type Deadline, deadlineIn, getJson, type JsonResponse } from './get-json.ts'
-import { type FoundPackage, foundIn } from './hit.ts'
+import {
+  clientFor,
+  type Deadline,
+  deadlineIn,
+  getJson,
+  type JsonResponse,
+  notAPackage,
+  statusError,
+} from './get-registry-json.ts'
 import { type Manifests, readManifests } from './manifests.ts'
 import { similarNames } from './near-names.ts'
 import type { NpmSettings } from './npm-settings.ts'
 import { type Packument, readPackument } from './packument.ts'
-import { notAPackage, statusError } from './registry-errors.ts'
-import { type SearchInput, type SearchResult, search } from './search.ts'
+import { type FoundPackage, foundIn } from './search-hit.ts'
 
-export { type Chosen, choose } from './choose.ts'
+import { type SearchInput, type SearchResult, search } from './search-npm.ts'
+
+export { type Chosen, choose } from './choose-version.ts'
 export type { Packument } from './packument.ts'
-export type { SearchInput, SearchResult } from './search.ts'
+export type { SearchInput, SearchResult } from './search-npm.ts'
 
 interface LookupOptions {
   /** Send the logins of the user's npm. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { runs } from '../../../test/support/full-or-short.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { ID_PATTERN } from '../../kernel/wire.ts'
-import { idOf, parseSpec } from './spec.ts'
+import { idOf, parseSpec } from './package-spec.ts'
 
 describe('package specs', () => {
   test.each([

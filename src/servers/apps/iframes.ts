@@ -2,13 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { AppError } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { CallFailure, type CallOptions, type CallResult } from '../../mcp/protocol/call.ts'
-import { framePolicy } from './frame-policy.ts'
 
 const LIFETIME_MS = 60_000
-const MOST_FRAMES = 20
+const MOST_IFRAMES = 20
 const MOST_BYTES = 5 * 1_048_576
 
-export interface Frame {
+interface Iframe {
   readonly html: string
   readonly policy: string
 }
@@ -20,12 +19,12 @@ interface Deps {
 }
 
 /** Pages of servers that wait to be shown. An address works once, so a page cannot be opened again by guessing. */
-export function createFrames({ read, now }: Deps) {
-  const waiting = new Map<string, Frame & { readonly expires_at: number }>()
+export function createIframes({ read, now }: Deps) {
+  const waiting = new Map<string, Iframe & { readonly expires_at: number }>()
 
   function forgetOld(): void {
     for (const [id, { expires_at }] of waiting)
-      if (expires_at <= now() || waiting.size >= MOST_FRAMES) waiting.delete(id)
+      if (expires_at <= now() || waiting.size >= MOST_IFRAMES) waiting.delete(id)
   }
 
   return {
@@ -37,20 +36,20 @@ export function createFrames({ read, now }: Deps) {
       const { html, meta } = pageIn(value, uri)
       forgetOld()
       const id = randomBytes(16).toString('base64url')
-      const frame = { html, policy: framePolicy(meta), expires_at: now() + LIFETIME_MS }
+      const frame = { html, policy: iframePolicy(meta), expires_at: now() + LIFETIME_MS }
       waiting.set(id, frame)
       return { url: `/app-frames/${id}`, expires_at: frame.expires_at, policy: frame.policy }
     },
 
     /** Undefined when it was opened before, or its time has passed. */
-    take(id: string): Frame | undefined {
+    take(id: string): Iframe | undefined {
       const frame = waiting.get(id)
       waiting.delete(id)
       return frame && frame.expires_at > now() ? frame : undefined
     },
   }
 }
-export type Frames = ReturnType<typeof createFrames>
+export type Iframes = ReturnType<typeof createIframes>
 
 function asAppError(error: unknown, uri: string): unknown {
   if (!(error instanceof CallFailure)) return error
@@ -77,4 +76,43 @@ function pageIn(result: unknown, uri: string): { readonly html: string; readonly
   if (Buffer.byteLength(html) > MOST_BYTES)
     throw new AppError('call_failed', `The page '${uri.slice(0, 100)}' is larger than 5 MiB`)
   return { html, meta: _meta }
+}
+
+/** One origin, as a resource declares it: `https://api.example.com`, `https://*.example.com`, `wss://example.com:8443`. */
+const ORIGIN = /^(?:https?|wss?):\/\/(?:\*\.)?[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::\d{1,5})?$/i
+const MOST_ORIGINS = 30
+
+/**
+ * The policy of a page: scripts run in an origin of their own, and only the domains that the resource declares in
+ * `_meta.ui.csp` are reached. Without a declaration that is none.
+ */
+export function iframePolicy(meta: unknown): string {
+  const ui = isObject(meta) && isObject(meta.ui) ? meta.ui : {}
+  const csp = isObject(ui.csp) ? ui.csp : {}
+  const resources = originsIn(csp.resourceDomains)
+  const own = ["'unsafe-inline'", ...resources].join(' ')
+  const media = ['data:', 'blob:', ...resources].join(' ')
+  const orNone = (origins: readonly string[]) => (origins.length > 0 ? origins.join(' ') : "'none'")
+  return [
+    'sandbox allow-scripts',
+    "default-src 'none'",
+    `script-src ${own}`,
+    `style-src ${own}`,
+    `img-src ${media}`,
+    `media-src ${media}`,
+    `font-src ${['data:', ...resources].join(' ')}`,
+    `connect-src ${orNone(originsIn(csp.connectDomains))}`,
+    `frame-src ${orNone(originsIn(csp.frameDomains))}`,
+    "frame-ancestors 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ')
+}
+
+/** What is not an origin is left out: it could end the directive and begin another. */
+function originsIn(declared: unknown): string[] {
+  const list: readonly unknown[] = Array.isArray(declared) ? declared : []
+  return list
+    .filter((each): each is string => typeof each === 'string' && ORIGIN.test(each))
+    .slice(0, MOST_ORIGINS)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { donePage, failedPage, startPage, textPage } from './pages.ts'
+import { donePage, failedPage, startPage, textPage } from './login-pages.ts'
 
 const FOREIGN = `<script>alert(1)</script>"'&`
 

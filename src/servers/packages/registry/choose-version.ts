@@ -1,7 +1,7 @@
 import { compare, gt, prerelease, satisfies, validRange } from 'semver'
 import { AppError } from '../../../kernel/errors.ts'
 import { isoTime } from '../../../kernel/time.ts'
-import type { Spec } from '../spec.ts'
+import type { Spec } from '../package-spec.ts'
 import { latestOf, type Packument, type Release } from './packument.ts'
 
 /** The version to install. Null: the registry gives no value. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { validRange } from 'semver'
+import { gt, valid, validRange } from 'semver'
 import { AppError } from '../../kernel/errors.ts'
 import { maskText } from '../../kernel/secrets/secrets.ts'
 import { slugOf } from '../../kernel/wire.ts'
@@ -78,3 +78,7 @@ function shown(text: string): string {
   const masked = maskText(text.slice(0, 200)).replace(/[^\x20-\x7e]/g, '\ufffd')
   return masked.length > 80 ? `${masked.slice(0, 80)}…` : masked
 }
+
+/** Whether the latest version is known and newer than the installed one. */
+export const isNewer = (latest: string | null, installed: string): boolean =>
+  latest !== null && valid(latest) !== null && valid(installed) !== null && gt(latest, installed)

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { packumentOf, type TestPackage } from '../../../../test/support/registry/documents.ts'
 import { toolPackage } from '../../../../test/support/registry/tool-package.ts'
-import { parseSpec } from '../spec.ts'
-import { choose } from './choose.ts'
+import { parseSpec } from '../package-spec.ts'
+import { choose } from './choose-version.ts'
 import { readPackument } from './packument.ts'
 
 const NODE = '20.19.0'

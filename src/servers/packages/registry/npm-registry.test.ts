@@ -8,8 +8,8 @@ import {
   type TestPackage,
   toolPackage,
 } from '../../../../test/support/registry/registry.ts'
+import { Registry } from './npm-registry.ts'
 import { npmSettings } from './npm-settings.ts'
-import { Registry } from './registry.ts'
 
 const NOW = Date.parse('2026-06-01T00:00:00Z')
 const PATIENT_MS = 60_000

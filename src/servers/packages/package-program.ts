@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../../kernel/errors.ts'
 import type { Program } from '../../kernel/server-state.ts'
-import type { PackageFolders } from './folders.ts'
-import { packageFolder } from './inspect.ts'
+import { packageFolder } from './inspect-package.ts'
+import type { PackageFolders } from './package-folders.ts'
 import type { InstalledVersion, PackageRecord, PackageStore } from './package-store.ts'
 
 /** As npx chooses: the only program, else the one named like the package. Throws when neither exists. */

@@ -5,9 +5,9 @@ import {
   type TestPackage,
   toolPackage,
 } from '../../../../test/support/registry/registry.ts'
+import { Registry } from './npm-registry.ts'
 import { npmSettings } from './npm-settings.ts'
-import { Registry } from './registry.ts'
-import { FACTS } from './trust.ts'
+import { FACTS } from './trust-facts.ts'
 
 const NOW = Date.parse('2026-06-01T00:00:00Z')
 const open = { credentials: false }

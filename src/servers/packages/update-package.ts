@@ -2,11 +2,11 @@ import { AppError } from '../../kernel/errors.ts'
 import type { Isolation } from '../../kernel/server-state.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { JobHandle } from '../jobs/jobs.ts'
-import { removeFolder } from './folders.ts'
-import { activate, type Fetched, fetchPackage, type InstallDeps, undoneEntry } from './install.ts'
+import { activate, type Fetched, fetchPackage, type InstallDeps, undoneEntry } from './install-package.ts'
+import { removeFolder } from './package-folders.ts'
+import { chooseBin, programAt } from './package-program.ts'
+import type { Spec } from './package-spec.ts'
 import type { PackageRecord } from './package-store.ts'
-import { chooseBin, programAt } from './program.ts'
-import type { Spec } from './spec.ts'
 
 /** A registered server that runs from a package. */
 export interface PackageServer {
