@@ -6,7 +6,7 @@ import { PresetInput } from '../gateway/presets/presets.schema.ts'
 import { AgentToolsInput } from '../gateway/visibility/visibility.schema.ts'
 import { createAgentImport } from '../import/agent-import.ts'
 import { createFileExport } from '../import/file-export.ts'
-import { createFileImport } from '../import/file-import.ts'
+import { FileImport } from '../import/file-import.ts'
 import { ServerKinds } from '../import/server-kinds.ts'
 import { createSnippetImport } from '../import/snippet-import.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
@@ -71,7 +71,7 @@ export function openImports(parts: Parts) {
       version: VERSION,
       now: Date.now,
     }),
-    importFile: createFileImport({
+    files: new FileImport({
       kinds,
       namedSecrets,
       agents: {

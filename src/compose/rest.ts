@@ -131,7 +131,7 @@ export async function openRest(basics: Basics, path: AgentsPath): Promise<App> {
       noticeRoutes(observed.notices, isOwner),
       eventRoutes(observed.events),
       redactRoutes(basics.secrets),
-      exportFileRoutes(imports.exportFile, imports.importFile),
+      exportFileRoutes(imports.exportFile, imports.files),
       liveRoutes(),
       metricsRoutes(observed.metrics),
       agentRoutes(agents, isOwner),

@@ -48,12 +48,65 @@ interface Server extends Entry {
 interface Step {
   readonly name: string
   readonly planned: Plan
-  change(by: Caller): Promise<{ readonly id: string; readonly undo: () => Promise<unknown> }>
+  change(by: Caller): Promise<{ readonly id: string | null; readonly undo?: () => Promise<unknown> }>
 }
 
-/** Imports an exported file. The whole file is checked first; nothing is started. */
-export function createFileImport({ kinds, namedSecrets, agents, presets }: Deps) {
-  function checkChoices(file: ExportFile): void {
+/** Imports exported files. A whole file is checked first; nothing is started. */
+export class FileImport {
+  readonly #deps: Deps
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  async run(input: FileImportInput, by: Caller): Promise<FileImportReport> {
+    const { file, passphrase, on_conflict, dry_run = false } = input
+    const { kinds, agents, presets } = this.#deps
+    const update = on_conflict === 'update'
+    this.#checkChoices(file)
+    const sealed = await secretsIn(file, passphrase)
+    const servers = this.#serversIn(file, sealed.servers)
+    const known = await kinds.list()
+    const secretSteps = file.named_secrets.map((name) => this.#secretStep(name, sealed.named[name], update))
+    const serverSteps = servers.map((server) => this.#serverStep(server, known, update))
+
+    return allOrNothing(async (undos) => {
+      const carryOut = async ({ name, planned, change }: Step): Promise<Imported> => {
+        const { outcome, id, reason, notes } = await apply(planned, dry_run, async () => {
+          const done = await change(by)
+          if (done.undo) undos.push(done.undo)
+          return { id: done.id }
+        })
+        return { name, outcome, id, reason, notes: [...notes] }
+      }
+      const report: FileImportReport = {
+        dry_run,
+        items: [],
+        secrets: [],
+        agents: [],
+        presets: [],
+        total: servers.length,
+      }
+      for (const step of secretSteps) report.secrets.push(await carryOut(step))
+      const ids = new Map<string, string | null>()
+      for (const { id, type, step } of serverSteps) {
+        const item = await carryOut(step)
+        report.items.push({ ...item, type })
+        ids.set(id, dry_run && item.outcome === 'created' ? slugOf(item.name) : item.id)
+      }
+      for (const { agent_type, linked_servers, tools } of file.agents) {
+        const item = await carryOut(choiceStep(agent_type, tools && withIds(tools, ids), agents, update))
+        const link = `Its files had entries for ${linked_servers.join(', ')}: add them with PUT /api/agents/${agent_type}/servers`
+        report.agents.push({ ...item, notes: linked_servers.length > 0 ? [link] : [] })
+      }
+      for (const { name, choice } of file.presets)
+        report.presets.push(await carryOut(choiceStep(name, withIds(choice, ids), presets, update)))
+      return report
+    })
+  }
+
+  #checkChoices(file: ExportFile): void {
+    const { agents, presets } = this.#deps
     for (const [index, { tools }] of file.agents.entries()) {
       const problem = tools === null ? undefined : agents.problem(tools)
       if (problem !== undefined) throw invalid(`Agent ${index + 1}`, `/file/agents/${index}/tools`, problem)
@@ -65,13 +118,13 @@ export function createFileImport({ kinds, namedSecrets, agents, presets }: Deps)
     }
   }
 
-  function serversIn({ servers }: ExportFile, secrets: Secrets['servers']): Server[] {
+  #serversIn({ servers }: ExportFile, secrets: Secrets['servers']): Server[] {
     const names = new Set<string>()
     return servers.map(({ id, type, definition: shown }, index) => {
       const refuse = (problem: string) =>
         invalid(`Server ${index + 1}`, `/file/servers/${index}/definition`, problem)
       const definition = { ...shown, ...(Object.hasOwn(secrets, id) ? secrets[id] : {}) }
-      const problem = kinds.schemaProblem(type, withoutMasked(definition).rest)
+      const problem = this.#deps.kinds.schemaProblem(type, withoutMasked(definition).rest)
       if (problem !== undefined) throw refuse(problem)
       const name = String(definition.name)
       if (names.has(slugOf(name))) throw refuse('name is used by an earlier entry')
@@ -80,13 +133,14 @@ export function createFileImport({ kinds, namedSecrets, agents, presets }: Deps)
     })
   }
 
-  function serverStep(server: Server, known: readonly KnownServer[], update: boolean): Step {
-    const { type, name, definition } = server
+  #serverStep(server: Server, known: readonly KnownServer[], update: boolean) {
+    const { id, type, name, definition } = server
+    const { kinds } = this.#deps
     const existing = known.find(isNamed(name))
     if (existing) {
       const isFixed = existing.type !== type
       const before: Fields = existing.definition
-      return {
+      const step: Step = {
         name,
         planned: plan({ existing: { id: existing.id, isSame: isSame(existing, server), isFixed } }, update),
         change: async (by) => {
@@ -96,6 +150,7 @@ export function createFileImport({ kinds, namedSecrets, agents, presets }: Deps)
           return { id: existing.id, undo: () => kinds.change(type, existing.id, before, by) }
         },
       }
+      return { id, type, step }
     }
     const { rest, missing, broken } = withoutMasked(definition)
     const contain = broken.length === 1 ? 'contains' : 'contain'
@@ -103,17 +158,19 @@ export function createFileImport({ kinds, namedSecrets, agents, presets }: Deps)
     const notes = missing.map(
       (field) => `${field} is a secret that is not in the file. Set it before you start the server`,
     )
-    return {
+    const step: Step = {
       name,
       planned: broken.length > 0 ? plan({ problem }, update) : { ...plan({}, update), notes },
       change: async (by) => {
-        const { id } = await kinds.add(type, rest, by)
-        return { id, undo: () => kinds.remove(type, id, by) }
+        const added = await kinds.add(type, rest, by)
+        return { id: added.id, undo: () => kinds.remove(type, added.id, by) }
       },
     }
+    return { id, type, step }
   }
 
-  function secretStep(name: string, value: string | undefined, update: boolean): Step {
+  #secretStep(name: string, value: string | undefined, update: boolean): Step {
+    const { namedSecrets } = this.#deps
     const before = namedSecrets.current(name)?.value
     const missing =
       value === undefined ? `Its value is not in the file. Set it with PUT /api/secrets/${name}` : undefined
@@ -130,70 +187,24 @@ export function createFileImport({ kinds, namedSecrets, agents, presets }: Deps)
       },
     }
   }
-
-  return async (input: FileImportInput, by: Caller): Promise<FileImportReport> => {
-    const { file, passphrase, on_conflict, dry_run = false } = input
-    const update = on_conflict === 'update'
-    checkChoices(file)
-    const sealed = await secretsIn(file, passphrase)
-    const servers = serversIn(file, sealed.servers)
-    const known = await kinds.list()
-    const secretSteps = file.named_secrets.map((name) => secretStep(name, sealed.named[name], update))
-    const serverSteps = servers.map((server) => ({ ...server, step: serverStep(server, known, update) }))
-
-    return allOrNothing(async (undos) => {
-      const carryOut = async ({ name, planned, change }: Step): Promise<Imported> => {
-        const done = await apply(planned, dry_run, async () => {
-          const { id, undo } = await change(by)
-          undos.push(undo)
-          return { id }
-        })
-        return itemOf(name, done)
-      }
-      const secrets: Imported[] = []
-      for (const step of secretSteps) secrets.push(await carryOut(step))
-      const items: FileImportReport['items'] = []
-      const ids = new Map<string, string | null>()
-      for (const { id, type, step } of serverSteps) {
-        const item = await carryOut(step)
-        items.push({ ...item, type })
-        ids.set(id, dry_run && item.outcome === 'created' ? slugOf(item.name) : item.id)
-      }
-      async function choose(name: string, choice: Choice, choices: Choices): Promise<Imported> {
-        const wanted = withIds(choice, (id) => ids.get(id) ?? undefined)
-        const current = choices.current(name)
-        const isSame = current !== undefined && hashOf({ ...current }) === hashOf({ ...wanted })
-        const planned = plan(current ? { existing: { id: null, isSame } } : {}, update, CHOICE)
-        const done = await apply(planned, dry_run, async () => {
-          await choices.change(name, wanted, by)
-          return {}
-        })
-        return itemOf(name, done)
-      }
-      const chosen: Imported[] = []
-      for (const { agent_type, linked_servers, tools } of file.agents) {
-        const item = tools ? await choose(agent_type, tools, agents) : itemOf(agent_type, NOTHING_CHOSEN)
-        const link = `Its files had entries for ${linked_servers.join(', ')}: add them with PUT /api/agents/${agent_type}/servers`
-        chosen.push({ ...item, notes: linked_servers.length > 0 ? [link] : [] })
-      }
-      const chosenPresets: Imported[] = []
-      for (const { name, choice } of file.presets) chosenPresets.push(await choose(name, choice, presets))
-      return { dry_run, items, secrets, agents: chosen, presets: chosenPresets, total: items.length }
-    })
-  }
 }
-export type FileImport = ReturnType<typeof createFileImport>
 
 const CHOICE: Reasons = { same: null, other: 'Another choice has been made here already' }
-const NOTHING_CHOSEN: Plan = { outcome: 'unchanged', id: null, reason: null, notes: [] }
 
-const itemOf = (name: string, { outcome, id, reason, notes }: Plan): Imported => ({
-  name,
-  outcome,
-  id,
-  reason,
-  notes: [...notes],
-})
+/** Null: the file has no choice. */
+function choiceStep(name: string, wanted: Choice | null, choices: Choices, update: boolean): Step {
+  const current = choices.current(name)
+  const isSame =
+    wanted === null || (current !== undefined && hashOf({ ...current }) === hashOf({ ...wanted }))
+  return {
+    name,
+    planned: plan(current || wanted === null ? { existing: { id: null, isSame } } : {}, update, CHOICE),
+    change: async (by) => {
+      if (wanted) await choices.change(name, wanted, by)
+      return { id: null }
+    },
+  }
+}
 
 async function secretsIn(file: ExportFile, passphrase: string | undefined): Promise<Secrets> {
   if (!file.secrets) return { servers: {}, named: {} }
@@ -210,18 +221,21 @@ function isSame(existing: KnownServer, { type, definition }: Server): boolean {
   )
 }
 
-/** Servers that were not imported are left out, so that an agent never sees more than before. */
+/**
+ * The choice with the ids that its servers have here. Servers that were not imported are left out, so that an agent never
+ * sees more than before.
+ */
 function withIds(
   { servers = null, tools = {}, ...rest }: Choice,
-  idOf: (id: string) => string | undefined,
+  ids: ReadonlyMap<string, string | null>,
 ): Choice {
   const lists = Object.entries(tools).flatMap(([id, names]) => {
-    const here = idOf(id)
-    return here === undefined || names === null ? [] : [[here, names] as const]
+    const here = ids.get(id) ?? null
+    return here === null || names === null ? [] : [[here, names] as const]
   })
   return {
     ...rest,
-    servers: servers === null ? null : servers.flatMap((id) => idOf(id) ?? []),
+    servers: servers === null ? null : servers.flatMap((id) => ids.get(id) ?? []),
     tools: Object.fromEntries(lists),
   }
 }

@@ -51,7 +51,7 @@ export function agentImportRoutes(agents: AgentImport): FastifyPluginAsyncTypebo
 const MAX_BYTES = 10 * 1_048_576
 
 /** The export of everything to one file, and its import. */
-export function exportFileRoutes(exportFile: FileExport, importFile: FileImport): FastifyPluginAsyncTypebox {
+export function exportFileRoutes(exportFile: FileExport, files: FileImport): FastifyPluginAsyncTypebox {
   return async (app) => {
     const exporting = {
       tags: ['Export'],
@@ -80,7 +80,7 @@ export function exportFileRoutes(exportFile: FileExport, importFile: FileImport)
     }
     const config = { errors: ['wrong_passphrase'] }
     app.post('/import', { schema: importing, bodyLimit: MAX_BYTES, config }, async (request) =>
-      importFile(request.body, { request_id: request.id }),
+      files.run(request.body, { request_id: request.id }),
     )
   }
 }
