@@ -15,6 +15,7 @@ import { applied, type Lines, linesOf } from './toml-lines.ts'
 import {
   lastOf,
   listOf,
+  pathText,
   startOf,
   type Table,
   type Target,
@@ -23,8 +24,8 @@ import {
   targetJson,
   type Value,
   valueJson,
+  walk,
 } from './toml-model.ts'
-import { pathText, walk } from './toml-path.ts'
 
 import { removal, removalOfBlock } from './toml-remove.ts'
 import { scanToml } from './toml-scan.ts'
