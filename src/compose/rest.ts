@@ -165,12 +165,12 @@ export async function openRest(basics: Basics, path: AgentsPath): Promise<App> {
 
 /** The pages of servers that hosts show beside results. */
 function openApps(upstreams: Pick<Upstreams, 'relay'>) {
-  const frames = createIframes({
+  const iframes = createIframes({
     read: async (id, uri, options) =>
       upstreams.relay(id, { method: 'resources/read', params: { uri }, options }),
     now: Date.now,
   })
-  return { routes: appRoutes(frames), pages: appFramePages(frames) }
+  return { routes: appRoutes(iframes), pages: appFramePages(iframes) }
 }
 
 /** What concerns the service itself: its settings, its token, sign-in codes, and its end. */

@@ -44,7 +44,7 @@ export function appFramePages(iframes: Iframes): FastifyPluginAsyncTypebox {
   }
 }
 
-export const AppFrameInput = Type.Object(
+const AppFrameInput = Type.Object(
   {
     server_id: Type.String({ pattern: ID_PATTERN, expected: 'the id of a server', examples: ['github'] }),
     uri: Type.String({

@@ -76,7 +76,7 @@ export function oauthRoutes({ logins, find }: Deps): FastifyPluginAsyncTypebox {
   }
 }
 
-export const ServerLoginInput = Type.Object(
+const ServerLoginInput = Type.Object(
   {
     scopes: Type.Optional({
       ...ScopeList,
