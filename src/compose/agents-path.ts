@@ -90,7 +90,11 @@ export async function openAgentsPath(
   })
   closer.add('the jobs', () => jobs.close())
   const { listener } = gateway.gateway
-  const front = new Front({ allowedHosts: hostNamesOf(config), gateway: { takes: isMcpPath, listener } })
+  const front = new Front({
+    allowedHosts: hostNamesOf(config),
+    gateway: { takes: isMcpPath, listener },
+    readsPlain: config.platform.env.PLAIN_HTTP !== 'off',
+  })
   const { httpServers, logins } = await openHttpServers(basics, { ...registry, port: () => front.port })
   closer.add('the HTTP servers', () => httpServers.close())
   closer.add('the agents', () => later.agents?.close())

@@ -6,21 +6,17 @@ import type { Log } from '../../kernel/log.ts'
 
 import { type AuthOptions, createAuth } from './auth.ts'
 import { acceptOnlyJson } from './body.ts'
-import { compileWhenUsed } from './compilers.ts'
 import { serveDocPages } from './doc-pages.ts'
 import { serveDocs } from './docs.ts'
 import type { Front } from './front.ts'
-import { Methods } from './methods.ts'
 import { type DescribedRoute, describeApi } from './openapi/openapi.ts'
-import { knownError, PROBLEM_TYPE } from './problem.ts'
-import { readQueriesBySchema } from './query.ts'
-import { newRequestId } from './request-id.ts'
+import { knownError, newRequestId, PROBLEM_TYPE } from './problem.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
-import { validationError } from './validation.ts'
+import { compileWhenUsed, readQueriesBySchema, validationError } from './validation.ts'
 import { serveWeb, type WebOptions } from './web.ts'
 import { createUpgrade, type Stream } from './websocket.ts'
 
-export interface AppOptions extends AuthOptions, WebOptions {
+interface AppOptions extends AuthOptions, WebOptions {
   /** Receives the handlers when the app is built. */
   readonly front: Front
   readonly log: Log
@@ -153,4 +149,42 @@ function quiet(log: Log): FastifyBaseLogger {
     child: () => lines,
   }
   return lines as unknown as FastifyBaseLogger
+}
+
+/** The methods that each path supports, so that a wrong one is answered with 405 and `Allow` instead of 404. */
+class Methods {
+  readonly #routes: { readonly segments: readonly string[]; readonly method: string }[] = []
+
+  /** Records every route that is registered from now on, in all plugins. */
+  watch(app: FastifyInstance): void {
+    app.addHook('onRoute', ({ url, method }) => {
+      for (const one of [method].flat()) this.#routes.push({ segments: segmentsOf(url), method: one })
+    })
+  }
+
+  allowed(url: string): string[] {
+    const segments = segmentsOf(url.split('?')[0] ?? '')
+    return [
+      ...new Set(this.#routes.filter((route) => fits(route.segments, segments)).map(({ method }) => method)),
+    ].sort()
+  }
+
+  /** All routes, for tests that must cover each of them. */
+  list(): { method: string; url: string }[] {
+    return this.#routes.map(({ segments, method }) => ({ method, url: `/${segments.join('/')}` }))
+  }
+}
+
+/** Ignores one slash at the end, but no empty segment. */
+const segmentsOf = (path: string): string[] =>
+  path
+    .replace(/(?<=.)\/$/, '')
+    .split('/')
+    .slice(1)
+
+function fits(pattern: readonly string[], path: readonly string[]): boolean {
+  return (
+    pattern.length === path.length &&
+    pattern.every((part, index) => part.startsWith(':') || part === path[index])
+  )
 }

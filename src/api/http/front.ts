@@ -9,6 +9,8 @@ interface Options {
   readonly allowedHosts: readonly string[]
   /** The gateway, which answers as soon as the service is listening. */
   readonly gateway?: DirectRoute
+  /** False: node:http reads every request. By default, plain requests for the gateway are read without it. */
+  readonly readsPlain?: boolean | undefined
 }
 
 /** After this time, requests in flight no longer delay the service's shutdown. */
@@ -29,13 +31,14 @@ export class Front {
     this.#onWaiting = resolve
   })
 
-  constructor({ allowedHosts, gateway }: Options) {
+  constructor({ allowedHosts, gateway, readsPlain = true }: Options) {
     const gate = createGate({ port: () => this.port, allowedHosts })
     this.#listener = createListener(
       (request, response) => this.#answer(request, response),
       gate,
       (request, socket, head) => this.#onUpgrade(request, socket, head),
       gateway,
+      readsPlain,
     )
   }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { AppError } from '../../kernel/errors.ts'
 
 const MIB = 1_048_576
@@ -31,3 +32,6 @@ export function knownError(error: unknown, bodyLimit = MIB): AppError | undefine
 export function unsupportedMediaType(message: string): AppError {
   return new AppError('unsupported_media_type', message)
 }
+
+/** Always generated: a request id from the client is not used in the log. */
+export const newRequestId = (): string => `req_${randomBytes(9).toString('base64url')}`

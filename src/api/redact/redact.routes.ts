@@ -1,7 +1,21 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import * as Type from 'typebox'
 import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
+import { component } from '../../kernel/wire.ts'
 
-import { Redacted, RedactInput } from './redact.schema.ts'
+const RedactInput = Type.Object(
+  { text: Type.String({ maxLength: 262_144 }) },
+  {
+    additionalProperties: false,
+    examples: [{ text: 'curl -H "Authorization: Bearer sk-live-51H8" https://api.example' }],
+  },
+)
+component({ RedactInput }, 'A text that may contain secrets')
+
+const Redacted = Type.Object({
+  text: Type.String({ examples: ['curl -H "Authorization: Bearer ***" https://api.example'] }),
+})
+component({ RedactedText: Redacted }, 'The text with secrets masked')
 
 /** Shows what becomes of a text in logs, notices and views. */
 export function redactRoutes(secrets: KnownSecrets): FastifyPluginAsyncTypebox {

@@ -1,5 +1,4 @@
 import { isObject } from '../../../kernel/is-object.ts'
-import { exampleOf } from './example.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -47,5 +46,43 @@ export class Components {
       )
     if (LISTS.has(keyword)) return (value as Schema[]).map((each) => this.refer(each))
     return SINGLE.has(keyword) ? this.refer(value) : value
+  }
+}
+
+interface ExampleSchema {
+  readonly type?: string | readonly string[]
+  readonly examples?: readonly unknown[]
+  readonly default?: unknown
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly ExampleSchema[]
+  readonly items?: ExampleSchema
+  readonly properties?: Readonly<Record<string, ExampleSchema>>
+  readonly minimum?: number
+}
+
+/** A valid example for the documentation, built from the examples of the schema's fields. */
+function exampleOf(schema: ExampleSchema): unknown {
+  if (schema.examples?.length) return schema.examples[0]
+  if (schema.const !== undefined) return schema.const
+  if (schema.default !== undefined) return schema.default
+  if (schema.enum) return schema.enum[0]
+  if (schema.anyOf) return exampleOf(schema.anyOf[0] ?? {})
+  switch (typeof schema.type === 'string' ? schema.type : schema.type?.[0]) {
+    case 'object':
+      return Object.fromEntries(
+        Object.entries(schema.properties ?? {}).map(([name, field]) => [name, exampleOf(field)]),
+      )
+    case 'array':
+      return schema.items ? [exampleOf(schema.items)] : []
+    case 'integer':
+    case 'number':
+      return schema.minimum ?? 1
+    case 'boolean':
+      return false
+    case 'string':
+      return 'text'
+    default:
+      return null
   }
 }

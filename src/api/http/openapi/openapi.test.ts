@@ -90,7 +90,8 @@ function missingIn(operation: Operation, known: readonly string[]): string[] {
   if (!description) found.push(`${name} has no description`)
   if (tags.length === 0) found.push(`${name} has no tags`)
   for (const tag of tags)
-    if (!known.includes(tag)) found.push(`${name}: describe the tag '${tag}' in src/api/http/openapi/tags.ts`)
+    if (!known.includes(tag))
+      found.push(`${name}: describe the tag '${tag}' in src/api/http/openapi/openapi.ts`)
   for (const { schema } of Object.values(requestBody?.content ?? {}))
     if (!isNamed(schema)) found.push(`${name}: name the schema of its body with component()`)
   for (const [status, answer] of Object.entries(responses)) {

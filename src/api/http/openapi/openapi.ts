@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import type { ErrorCode } from '../../../kernel/errors.ts'
+import { isObject } from '../../../kernel/is-object.ts'
+import { mayBeEmpty } from '../body.ts'
 import { isPublic } from '../public-routes.ts'
-import { Components } from './components.ts'
-import { operationOf } from './operation.ts'
+import { Components, type Schema } from './components.ts'
 import { PROBLEM_SCHEMA, problemResponses, sharedResponses } from './problem-responses.ts'
-import { TAGS } from './tags.ts'
 
-export interface OpenApiOptions {
+interface OpenApiOptions {
   readonly version: string
   readonly headerName: string
   readonly protectReads: boolean
@@ -24,7 +24,7 @@ declare module 'fastify' {
 }
 
 /** Error codes that are specific to a route, from its `config`. */
-export interface RouteErrors {
+interface RouteErrors {
   readonly errors?: readonly ErrorCode[]
 }
 
@@ -119,4 +119,107 @@ function tagsOf(routes: readonly DescribedRoute[]): object[] {
   return Object.entries(TAGS).flatMap(([name, description]) =>
     used.has(name) ? [{ name, description }] : [],
   )
+}
+
+interface OperationRoute {
+  readonly method: string
+  readonly url: string
+  readonly schema: {
+    readonly tags?: readonly string[]
+    readonly summary?: string
+    readonly description?: string
+    readonly params?: unknown
+    readonly querystring?: unknown
+    readonly headers?: unknown
+    readonly body?: unknown
+    readonly response?: unknown
+  }
+}
+
+const JSON_TYPE = 'application/json'
+
+/** One route as an OpenAPI operation. A response of its own replaces the problem of the same status. */
+function operationOf(
+  { method, url, schema }: OperationRoute,
+  security: readonly object[],
+  problems: Readonly<Record<number, object>>,
+  components: Components,
+): object {
+  const { tags, summary, description, params, querystring, headers, body, response } = schema
+  const own = Object.entries((response ?? {}) as Record<string, Schema>).map(([status, answer]) => [
+    status,
+    responseOf(answer, components),
+  ])
+  return {
+    operationId: operationId(method, url),
+    tags,
+    summary,
+    description,
+    security,
+    parameters: [
+      ...parametersIn('path', params, components),
+      ...parametersIn('query', querystring, components),
+      ...parametersIn('header', headers, components),
+    ],
+    ...(body !== undefined && {
+      requestBody: {
+        required: !mayBeEmpty(body),
+        content: { [JSON_TYPE]: { schema: components.refer(body) } },
+      },
+    }),
+    responses: { ...problems, ...Object.fromEntries(own) },
+  }
+}
+
+/** `PATCH /api/servers/:id` becomes `patch_servers_id`. */
+function operationId(method: string, url: string): string {
+  const segments = url.replace(/^\/api\//, '').split('/')
+  const words = [method.toLowerCase(), ...segments.filter((segment) => segment !== '')]
+  return words.join('_').replaceAll(':', '').replaceAll('-', '_')
+}
+
+function parametersIn(place: 'path' | 'query' | 'header', schema: unknown, components: Components): object[] {
+  if (!isObject(schema)) return []
+  const { properties = {}, required = [] } = schema as { properties?: object; required?: readonly string[] }
+  return Object.entries(properties).map(([name, { description, ...field }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    description,
+    schema: components.refer(field),
+  }))
+}
+
+function responseOf(schema: Schema, components: Components): object {
+  const { description, type, content } = schema
+  if (type === 'null') return { description: description ?? 'Done. The response has no body.' }
+  if (!isObject(content))
+    return { description, content: { [JSON_TYPE]: { schema: components.refer(schema) } } }
+  const kinds = Object.entries(content as Record<string, Schema>).map(
+    ([kind, { schema: inner, ...more }]) => [kind, { schema: components.refer(inner), ...more }],
+  )
+  return { description, content: Object.fromEntries(kinds) }
+}
+
+/** What the operations of each group are about. */
+const TAGS: Readonly<Record<string, string>> = {
+  'STDIO servers': 'Tool servers that are local processes.',
+  'HTTP servers': 'Tool servers that are reached at a URL.',
+  Agents: 'Programs that use tool servers, and their configuration files.',
+  Packages: 'npm packages that contain tool servers.',
+  Isolation: 'Sandboxes and containers for tool servers: what this computer can do, and images.',
+  Secrets: 'Named secrets that servers refer to.',
+  Calls: 'What agents and people called, what came of it, and calls that are saved to be made again.',
+  Notices: 'What needs your attention.',
+  Events: 'What happened, for people.',
+  Presets: 'Named choices of servers and tools.',
+  Backups: "Earlier versions of agents' files, and of the whole configuration.",
+  Service: 'Settings, access, and the end of the service.',
+  Export: 'Everything that you have set up, in one file.',
+  Jobs: 'Work that continues after the request that started it.',
+  Logs: "The log of the service and of every server's output.",
+  Metrics: 'Calls, latencies, errors and the live stream.',
+  Gateway: 'One MCP endpoint for all servers, its keys, and what each agent may use.',
+  Processes: 'MCP processes whose agent has exited.',
+  Health: 'Whether the service works.',
 }

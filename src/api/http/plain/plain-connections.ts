@@ -76,10 +76,10 @@ class PlainConnection {
   readonly #keepAlive: string
   readonly #onGone: () => void
   readonly #heads = new RequestHeads()
-  /** Of a head that the gate has let in. It lets in the same head again. */
+  /** The headers that the gate has let in last. A request with the same ones is let in without asking it again. */
   #admitted: RequestHead['headers'] | undefined
   #response: PlainResponse | undefined
-  /** Of a request whose body has not arrived completely. */
+  /** The head of a request whose body has not arrived completely. */
   #head: RequestHead | undefined
   #parts: Buffer[] = []
   #received = 0

@@ -50,7 +50,7 @@ export class RequestHeads {
     const text = bytes.toString('latin1', 0, headEnd)
     const url = HEAD.exec(text)?.[1]
     if (url === undefined) return undefined
-    const headers: Record<string, string> = {}
+    const headers: Record<string, string> = Object.create(null)
     const rawHeaders: string[] = []
     let lengthAt = 0
     let length = ''

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { limitConnections } from './connections.ts'
+import { limitConnections } from './listener.ts'
 
 const MIB = 1024 * 1024
 const NEVER_READING = 1120
