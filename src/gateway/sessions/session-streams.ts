@@ -5,8 +5,7 @@ import { EventStream } from './event-stream.ts'
 import type { ReplayBuffer } from './replay-buffer.ts'
 import { messageOf, SSE_HEADERS } from './sse-format.ts'
 
-/** The number of the GET stream. */
-const GET_STREAM = 0
+const GET_STREAM = 0 // its number
 const ID = /^(\d{1,10})-(\d{1,15})$/
 
 /** The event streams of one session: its GET stream, and responses that became streams. */

@@ -1,4 +1,3 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { IMAGE_NAME } from '../../kernel/containers/container-command.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
@@ -70,7 +69,7 @@ export const IsolationAbilities = Type.Object({
   sandbox: ability(['bubblewrap', 'sandbox-exec'], '0.8.0'),
   container: ability(['docker', 'podman'], '20.10.24'),
 })
-export type IsolationAbilities = Static<typeof IsolationAbilities>
+export type IsolationAbilities = Type.Static<typeof IsolationAbilities>
 component({ IsolationAbilities }, 'Where servers can run on this computer')
 
 export const PullInput = Type.Object(
@@ -96,5 +95,5 @@ export const PulledImage = Type.Object({
     }),
   ),
 })
-export type PulledImage = Static<typeof PulledImage>
+export type PulledImage = Type.Static<typeof PulledImage>
 component({ PulledImage }, 'The image, as the container engine has it now')
