@@ -8,7 +8,6 @@ import type { StdioServer } from './any-server.ts'
 
 type Action = 'start' | 'stop' | 'restart'
 type Item = Schemas['BulkReport']['items'][number]
-
 const DOING = { start: 'Starting', stop: 'Stopping', restart: 'Restarting' } as const
 
 /** `toolroom start SERVER...` */

@@ -7,8 +7,7 @@ import type { Session } from '../sessions/sessions.ts'
 import { sendJson } from './json-response.ts'
 import { type Incoming, invalidRequest, RpcError, readIncoming } from './json-rpc.ts'
 
-/** The only revision with JSON-RPC batches. */
-export const BATCH_VERSION = '2025-03-26'
+export const BATCH_VERSION = '2025-03-26' // the only revision with JSON-RPC batches
 const MAX_MESSAGES = 100
 const ARRAY = /^\s*\[/
 
