@@ -30,7 +30,10 @@ const WINGS: Readonly<Record<string, Wing>> = {
     folders: ['catalogue', 'formats', 'diff', 'files', 'read', 'edit', '.'],
   },
   import: { imports: ['kernel', 'servers', 'agents'], folders: ['translate', 'read', '.'] },
-  gateway: { imports: ['kernel', 'mcp/protocol', 'mcp/client', 'servers/shared'], folders: 'any' },
+  gateway: {
+    imports: ['kernel', 'mcp/protocol', 'mcp/client', 'servers/shared'],
+    folders: ['messages', 'keys', 'pins', 'catalogue', 'presets', 'sessions', 'notify', 'endpoint', '.'],
+  },
   observe: {
     imports: ['kernel', 'mcp/protocol', 'servers/shared'],
     folders: ['.', 'logs', 'calls', 'metrics', 'events', 'notices', 'health', 'live'],

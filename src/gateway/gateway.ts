@@ -7,8 +7,8 @@ import type { CallRecorder } from '../servers/shared/calls.ts'
 import type { Upstreams } from '../servers/shared/upstreams.ts'
 import { AgentPromptsAndResources } from './catalogue/agent-prompts-and-resources.ts'
 import type { AgentToolLists } from './catalogue/agent-tool-lists.ts'
-import { createAggregateHandler } from './endpoint/aggregate-handler.ts'
-import { createForward } from './endpoint/forward.ts'
+import { createAggregateHandler, createForward } from './endpoint/aggregate-handler.ts'
+
 import { createMcpEndpoint } from './endpoint/mcp-endpoint.ts'
 import { capabilitiesIn } from './endpoint/modern-messages.ts'
 import { ModernReplies } from './endpoint/modern-reply.ts'
@@ -18,13 +18,12 @@ import type { Keys } from './keys/keys.service.ts'
 import { ChangeNotifications } from './notify/change-notifications.ts'
 import { createListen } from './notify/listen.ts'
 import { createSubscriptions } from './notify/log-and-resource-subscriptions.ts'
-import { startFanout } from './notify/notification-fanout.ts'
-import { NotificationRateLimit } from './notify/notification-rate-limit.ts'
+import { NotificationRateLimit, startFanout } from './notify/notification-fanout.ts'
+
 import { type IsReceiver, subscriberOf } from './notify/subscriber.ts'
-import type { Approval } from './pins/approval.ts'
+import type { Approval } from './pins/pins.ts'
 import { type OnInstanceNote, RequestClient } from './sessions/calling-clients.ts'
-import { LastPages } from './sessions/last-pages.ts'
-import { type Session, Sessions } from './sessions/sessions.ts'
+import { LastPages, type Session, Sessions } from './sessions/sessions.ts'
 
 interface Deps {
   readonly version: string

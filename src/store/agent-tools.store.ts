@@ -1,7 +1,7 @@
+import type { AgentTools } from '../gateway/catalogue/visibility.schema.ts'
+import type { AgentToolsStore } from '../gateway/catalogue/visibility.service.ts'
 import type { Preset } from '../gateway/presets/presets.schema.ts'
 import type { PresetStore } from '../gateway/presets/presets.service.ts'
-import type { AgentTools } from '../gateway/visibility/visibility.schema.ts'
-import type { AgentToolsStore } from '../gateway/visibility/visibility.service.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { OFFER_DEFAULTS, type OfferSettings } from '../../servers/shared/server-fields.ts'
-import { type AgentTools, DEFAULT_AGENT_TOOLS } from '../visibility/visibility.schema.ts'
 import { type AgentToolList, AgentToolLists, type ServerTools } from './agent-tool-lists.ts'
+import { type AgentTools, DEFAULT_AGENT_TOOLS } from './visibility.schema.ts'
 
 const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: 'object' }, ...more })
 

@@ -1,8 +1,7 @@
 import { type Definition, definitionText, type OtherLists, renamed } from '../../mcp/protocol/lists.ts'
 import { type Conflict, nameTools } from './tool-names.ts'
-import { pagesOf } from './tool-pages.ts'
 import { parseTemplate, type UriTemplate } from './uri-template.ts'
-import { isPage, isWrapped, unwrap, wrap } from './wrapped-uri.ts'
+import { isPage, isWrapped, pagesOf, unwrap, wrap } from './wrapped-uri.ts'
 
 /** The lists of one server. */
 export interface ServerLists extends OtherLists {

@@ -2,7 +2,7 @@ import { isObject } from '../../kernel/is-object.ts'
 import { type Definition, definitionText } from '../../mcp/protocol/lists.ts'
 import { memberOf, RawJson, textOf } from '../../mcp/protocol/raw-json.ts'
 import type { AgentToolList, OfferedTool } from './agent-tool-lists.ts'
-import { CALL_TOOL, DEFAULT_LIMIT, FIND_TOOLS, MAX_LIMIT, MAX_QUERY } from './search-mode-tools.ts'
+import { CALL_TOOL, DEFAULT_LIMIT, FIND_TOOLS, MAX_LIMIT, MAX_QUERY } from './tool-search-index.ts'
 
 /** A tool of a server, or a result of our own. Undefined for an unknown tool. */
 type ResolvedToolCall =

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { stopwatch } from '../../../test/support/measuring.ts'
 import { textOf } from '../../mcp/protocol/raw-json.ts'
 import { OFFER_DEFAULTS } from '../../servers/shared/server-fields.ts'
-import { DEFAULT_AGENT_TOOLS } from '../visibility/visibility.schema.ts'
 import { AgentToolLists } from './agent-tool-lists.ts'
 import { resolveInSearchMode, unknownInSearchMode } from './search-mode-call.ts'
 import { indexTools } from './tool-search-index.ts'
+import { DEFAULT_AGENT_TOOLS } from './visibility.schema.ts'
 
 const tool = (name: string, description = '', parameters: readonly string[] = [], more: object = {}) => ({
   name,

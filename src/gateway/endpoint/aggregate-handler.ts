@@ -7,15 +7,14 @@ import { memberOf, RawJson, rewritten, withMembers } from '../../mcp/protocol/ra
 import type { Catalogue } from '../../servers/shared/catalogues.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-resources.ts'
-import { pagesOf } from '../catalogue/tool-pages.ts'
-import { isPage, wrap } from '../catalogue/wrapped-uri.ts'
-import type { Approval } from '../pins/approval.ts'
-import type { LastPages } from '../sessions/last-pages.ts'
-import type { AgentScope } from '../sessions/sessions.ts'
-import type { Forward } from './forward.ts'
-import { asRpcError, type Incoming, RpcError, rawParams, refuseCursor, resourceNotFound } from './json-rpc.ts'
-import { completed } from './modern-messages.ts'
-import type { RequestContext } from './request-context.ts'
+import { isPage, pagesOf, wrap } from '../catalogue/wrapped-uri.ts'
+import { type Incoming, rawParams, refuseCursor } from '../messages/incoming-message.ts'
+import { asRpcError, RpcError, resourceNotFound } from '../messages/rpc-response.ts'
+import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
+import { progressTo, progressTokenIn, type RequestContext } from '../notify/request-context.ts'
+import type { Approval } from '../pins/pins.ts'
+import type { AgentScope, LastPages } from '../sessions/sessions.ts'
+import { completed, modernParamsOf, withoutModernMeta } from './modern-messages.ts'
 
 interface Deps {
   readonly upstreams: Upstreams
@@ -201,4 +200,35 @@ function shortened(text: string): string {
   if (text.length <= MAX_INSTRUCTION_CHARS) return text
   const cut = text.slice(0, MAX_INSTRUCTION_CHARS - 1).replace(/[\uD800-\uDBFF]$/, '') // half of a surrogate pair
   return `${cut.trimEnd()}…`
+}
+
+/** Forwards a request to one server. Rejects with the error that the agent gets. */
+export type Forward = (
+  method: string,
+  params: RawJson,
+  serverId: string,
+  context: RequestContext,
+) => Promise<CallResult>
+
+export function createForward(upstreams: Upstreams, { logsDuring }: Subscriptions): Forward {
+  return async (method, params, serverId, context) => {
+    const value = params.value as Params
+    const isModern = context.era === 'modern'
+    const options = {
+      onProgress: progressTo(context, progressTokenIn(params)),
+      modernParams: isModern
+        ? { requestState: value.requestState, raw: () => modernParamsOf(params, context) }
+        : undefined,
+      ...context.options,
+    }
+    const stopLogs = await logsDuring(serverId, value, context)
+    try {
+      const request = { method, params: withoutModernMeta(params), options, waits: true as const }
+      return await upstreams.relay(serverId, request)
+    } catch (error) {
+      throw asRpcError(error, context.era)
+    } finally {
+      stopLogs?.()
+    }
+  }
 }

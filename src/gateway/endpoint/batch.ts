@@ -2,10 +2,10 @@ import type { HttpResponse } from '../../kernel/http/exchange.ts'
 import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-scan.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { itemsOf } from '../../mcp/protocol/raw-json.ts'
+import { type Incoming, readIncoming } from '../messages/incoming-message.ts'
+import { invalidRequest, RpcError, sendJson } from '../messages/rpc-response.ts'
 import type { EventStream } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { sendJson } from './json-response.ts'
-import { type Incoming, invalidRequest, RpcError, readIncoming } from './json-rpc.ts'
 
 export const BATCH_VERSION = '2025-03-26' // the only revision with JSON-RPC batches
 const MAX_MESSAGES = 100

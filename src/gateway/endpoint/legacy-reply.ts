@@ -1,13 +1,18 @@
 import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
 import type { HttpResponse } from '../../kernel/http/exchange.ts'
-import { askSession, disconnected, noResponse } from '../sessions/ask-session.ts'
-import type { EventStream } from '../sessions/event-stream.ts'
+import {
+  cancelled,
+  errorMessage,
+  type RequestId,
+  type RpcError,
+  resultMessage,
+  sendJson,
+  sendResult,
+} from '../messages/rpc-response.ts'
+import { askSession, disconnected, missingCapability, noResponse } from '../sessions/ask-session.ts'
+import { type EventStream, messageOf } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { messageOf } from '../sessions/sse-format.ts'
 import type { BatchReply } from './batch.ts'
-import { sendJson, sendResult } from './json-response.ts'
-import { cancelled, errorMessage, type RequestId, type RpcError, resultMessage } from './json-rpc.ts'
-import { missingCapability } from './missing-capability.ts'
 
 /**
  * The response to one request of a session: plain JSON, or the last event of a stream when other messages precede it. It is

@@ -4,6 +4,24 @@ import { serverSegmentOf } from '../../kernel/http/mcp-path.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { CODES, LEGACY_VERSIONS } from '../../mcp/protocol/mcp-constants.ts'
 import type { Keys } from '../keys/keys.service.ts'
+import {
+  type Incoming,
+  isModern,
+  rawParam,
+  readBody,
+  readIncoming,
+  refuseUnknownVersion,
+  requestId,
+} from '../messages/incoming-message.ts'
+import {
+  errorMessage,
+  invalidRequest,
+  keyRefusal,
+  type RequestId,
+  RpcError,
+  resultMessage,
+  sendJson,
+} from '../messages/rpc-response.ts'
 import type { ChangeNotifications } from '../notify/change-notifications.ts'
 import type { Listen } from '../notify/listen.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
@@ -11,22 +29,7 @@ import { subscriberOf } from '../notify/subscriber.ts'
 import { type OnInstanceNote, RequestClient } from '../sessions/calling-clients.ts'
 import type { Access, InstanceEvents, Session, Sessions } from '../sessions/sessions.ts'
 import { BATCH_VERSION, BatchReply, batchIn, isAnswered, noBatches, readBatch } from './batch.ts'
-import { sendJson } from './json-response.ts'
-import {
-  errorMessage,
-  type Incoming,
-  invalidRequest,
-  isModern,
-  type RequestId,
-  RpcError,
-  rawParam,
-  readBody,
-  readIncoming,
-  refuseUnknownVersion,
-  requestId,
-  resultMessage,
-} from './json-rpc.ts'
-import { keyRefusal } from './key-refusal.ts'
+
 import { LegacyReply } from './legacy-reply.ts'
 import { capabilitiesIn, validateModern } from './modern-messages.ts'
 import type { ModernReplies, ModernReply } from './modern-reply.ts'

@@ -1,7 +1,7 @@
 import * as Type from 'typebox'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { ServerId } from '../../servers/shared/server-fields.ts'
-import { KEY_REFUSALS } from './key-refusal.ts'
+import { KEY_REFUSALS } from '../messages/rpc-response.ts'
 
 /** The gateway for the documentation. It is served without the framework and validates messages itself. */
 

@@ -11,9 +11,9 @@ import {
 } from '../../mcp/protocol/mcp-constants.ts'
 import { nameParamOf } from '../../mcp/protocol/mcp-headers.ts'
 import { memberOf, plainOf, type RawJson, withMembers, withMeta } from '../../mcp/protocol/raw-json.ts'
-
+import type { Incoming } from '../messages/incoming-message.ts'
+import { RpcError } from '../messages/rpc-response.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
-import { type Incoming, RpcError } from './json-rpc.ts'
 
 /** Throws when `_meta` is incomplete, or when the headers contradict the body. */
 export function validateModern({ method = '', params }: Incoming, headers: IncomingHttpHeaders): void {

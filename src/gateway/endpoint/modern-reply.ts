@@ -4,25 +4,22 @@ import { isObject } from '../../kernel/is-object.ts'
 import { InFlight } from '../../mcp/client/pending-requests.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { bytesIn, memberOf, plainOf, withMembers } from '../../mcp/protocol/raw-json.ts'
-import { DropCounter } from '../notify/drop-counter.ts'
-import { EventStream } from '../sessions/event-stream.ts'
-import type { Access } from '../sessions/sessions.ts'
-import { messageOf } from '../sessions/sse-format.ts'
-import { sendJson, sendResult } from './json-response.ts'
+import { type Incoming, rawParam, rawParams } from '../messages/incoming-message.ts'
 import {
   cancelled,
   errorMessage,
-  type Incoming,
   type RequestId,
   RpcError,
-  rawParam,
-  rawParams,
   resultMessage,
-} from './json-rpc.ts'
-import { missingCapability } from './missing-capability.ts'
+  sendJson,
+  sendResult,
+} from '../messages/rpc-response.ts'
+import { progressTokenIn } from '../notify/request-context.ts'
+import { missingCapability } from '../sessions/ask-session.ts'
+import { DropCounter, EventStream, messageOf } from '../sessions/event-stream.ts'
+import type { Access } from '../sessions/sessions.ts'
 import { capabilitiesIn } from './modern-messages.ts'
 import { PendingInputs } from './pending-input.ts'
-import { progressTokenIn } from './request-context.ts'
 
 /** A server's request that the agent has to answer. */
 interface InputRequest {

@@ -1,9 +1,10 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { sorted } from '../../kernel/json/sorted.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
+import type { Incoming } from '../messages/incoming-message.ts'
+import { RpcError } from '../messages/rpc-response.ts'
+import { ANSWER_MS } from '../sessions/ask-session.ts'
 import type { Access } from '../sessions/sessions.ts'
-import { type Incoming, RpcError } from './json-rpc.ts'
-import { ANSWER_MS } from './missing-capability.ts'
 
 /** A call whose server waits for input of the agent. */
 interface WaitingCall {

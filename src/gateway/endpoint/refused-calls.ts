@@ -3,10 +3,11 @@ import { idIn } from '../../kernel/wire.ts'
 import { type CallRecorder, codeOf } from '../../servers/shared/calls.ts'
 import { settingOf } from '../../servers/shared/server-fields.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
-import { CALL_TOOL } from '../catalogue/search-mode-tools.ts'
 import { serverIn } from '../catalogue/tool-names.ts'
+import { CALL_TOOL } from '../catalogue/tool-search-index.ts'
+import { type Incoming, rawParam } from '../messages/incoming-message.ts'
+import { RpcError } from '../messages/rpc-response.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
-import { type Incoming, RpcError, rawParam } from './json-rpc.ts'
 
 interface Deps {
   readonly upstreams: Upstreams

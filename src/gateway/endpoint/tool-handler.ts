@@ -1,3 +1,4 @@
+import { AppError } from '../../kernel/errors.ts'
 import { CallResult, metaOf } from '../../mcp/protocol/json-rpc-message.ts'
 import { CODES, META_PREFIX } from '../../mcp/protocol/mcp-constants.ts'
 import { memberOf, withMembers } from '../../mcp/protocol/raw-json.ts'
@@ -7,16 +8,15 @@ import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import type { AgentToolList, AgentToolLists, OfferedTool } from '../catalogue/agent-tool-lists.ts'
 import { resolveInSearchMode, toolNameIn, unknownInSearchMode } from '../catalogue/search-mode-call.ts'
 import { serverIn } from '../catalogue/tool-names.ts'
+import { type Incoming, rawParam, rawParams, refuseCursor } from '../messages/incoming-message.ts'
+import { asRpcError, RpcError } from '../messages/rpc-response.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
-import type { Approval } from '../pins/approval.ts'
-import type { LastPages } from '../sessions/last-pages.ts'
-import type { AgentScope } from '../sessions/sessions.ts'
+import { progressTo, progressTokenIn, type RequestContext } from '../notify/request-context.ts'
+import type { Approval } from '../pins/pins.ts'
+import type { AgentScope, LastPages } from '../sessions/sessions.ts'
 import type { AggregateHandler } from './aggregate-handler.ts'
-import { asRpcError, type Incoming, RpcError, rawParam, rawParams, refuseCursor } from './json-rpc.ts'
-import { loginNeededResult } from './login-needed.ts'
 import { completed, modernParamsOf, withoutModernKeys } from './modern-messages.ts'
 import type { RefusedCalls } from './refused-calls.ts'
-import { progressTo, progressTokenIn, type RequestContext } from './request-context.ts'
 
 interface Deps {
   readonly upstreams: Upstreams
@@ -272,4 +272,14 @@ function ownMeta(message: Incoming): unknown {
   for (const name in metaOf(message.params))
     if (!name.startsWith(META_PREFIX)) return withoutModernKeys(rawParam(message, '_meta'))
   return undefined
+}
+
+/**
+ * The result of a call to a server that needs a login: a sentence with a link. Agents show it to their user, while they
+ * show an error of the protocol as a bare failure. Undefined for any other error.
+ */
+function loginNeededResult(error: unknown): CallResult | undefined {
+  const cause = error instanceof Error ? (error.cause ?? error) : error
+  if (!(cause instanceof AppError) || cause.code !== 'login_needed') return undefined
+  return CallResult.of({ content: [{ type: 'text', text: cause.message }], isError: true })
 }

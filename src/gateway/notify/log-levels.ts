@@ -2,7 +2,7 @@ import { isObject } from '../../kernel/is-object.ts'
 import { within } from '../../kernel/within.ts'
 import type { Params } from '../../mcp/protocol/call.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
-import { RpcError } from '../endpoint/json-rpc.ts'
+import { RpcError } from '../messages/rpc-response.ts'
 import type { IsReceiver, SubscribableServers, Subscriber } from './subscriber.ts'
 
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']

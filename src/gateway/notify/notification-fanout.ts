@@ -3,11 +3,10 @@ import type { Log } from '../../kernel/log.ts'
 import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-resources.ts'
 import type { AgentToolLists } from '../catalogue/agent-tool-lists.ts'
 import type { Conflict } from '../catalogue/tool-names.ts'
-import type { ModernReplies } from '../endpoint/modern-reply.ts'
+import { DropCounter } from '../sessions/event-stream.ts'
 import type { AgentScope, Session, Sessions } from '../sessions/sessions.ts'
 import { type ChangeNotifications, TOOLS_CHANGED } from './change-notifications.ts'
 import type { Subscriptions } from './log-and-resource-subscriptions.ts'
-import type { NotificationRateLimit } from './notification-rate-limit.ts'
 import { type IsReceiver, subscriberOf } from './subscriber.ts'
 
 interface Deps {
@@ -18,7 +17,7 @@ interface Deps {
   readonly subscriptions: Subscriptions
   readonly sessions: Sessions
   readonly changeNotifications: ChangeNotifications
-  readonly modernReplies: ModernReplies
+  readonly modernReplies: { close(keyId?: string): void }
   readonly rateLimit: NotificationRateLimit
   /** Whether prompts are held, so that also agents of a single server get them from its catalogue. */
   readonly holds: boolean
@@ -182,4 +181,54 @@ const isSame = (before: readonly (Buffer | undefined)[], after: readonly (Buffer
 /** Sessions that have not set a log level get what the server sends. */
 function* withoutLogLevel(sessions: Iterable<Session>, { hasLogLevel }: Subscriptions) {
   for (const session of sessions) if (!hasLogLevel(subscriberOf(session))) yield session
+}
+
+const PER_SECOND = 1000
+const REPORT_MS = 1000
+
+interface Bucket {
+  left: number
+  filledAt: number
+  readonly drops: DropCounter
+}
+
+/** Limits the notifications of each server, because every one of them is sent to all subscribers. */
+export class NotificationRateLimit {
+  readonly #buckets = new Map<string, Bucket>()
+  readonly #now: () => number
+  readonly #onDropped: (serverId: string, count: number) => void
+
+  /** `now` must be monotonic. */
+  constructor(now: () => number, onDropped: (serverId: string, count: number) => void) {
+    this.#now = now
+    this.#onDropped = onDropped
+  }
+
+  /** False when the limit is reached. */
+  take(serverId: string): boolean {
+    const bucket = this.#bucket(serverId)
+    const now = this.#now()
+    bucket.left = Math.min(PER_SECOND, bucket.left + ((now - bucket.filledAt) * PER_SECOND) / 1000)
+    bucket.filledAt = now
+    if (bucket.left >= 1) {
+      bucket.left -= 1
+      return true
+    }
+    bucket.drops.add()
+    return false
+  }
+
+  forget(serverId: string): void {
+    this.#buckets.delete(serverId)
+  }
+
+  #bucket(serverId: string): Bucket {
+    let bucket = this.#buckets.get(serverId)
+    if (!bucket) {
+      const drops = new DropCounter((count) => this.#onDropped(serverId, count), REPORT_MS)
+      bucket = { left: PER_SECOND, filledAt: this.#now(), drops }
+      this.#buckets.set(serverId, bucket)
+    }
+    return bucket
+  }
 }

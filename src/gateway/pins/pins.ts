@@ -4,7 +4,12 @@ import { isoTime } from '../../kernel/time.ts'
 import type { HeldChange, ToolDiff } from '../../kernel/tool-fields.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { Definition } from '../../mcp/protocol/lists.ts'
-import type { PinKind, Pinning } from '../../servers/shared/catalogues.ts'
+import {
+  type Catalogues,
+  instructionsIn,
+  type PinKind,
+  type Pinning,
+} from '../../servers/shared/catalogues.ts'
 import { hashOf } from '../../servers/shared/definition-hash.ts'
 import { diffsOf, MAX_TOOLS } from './definition-diff.ts'
 import type { ChangeLog } from './log-changes.ts'
@@ -34,7 +39,7 @@ interface Deps {
 }
 
 /** What is approved or refused: one definition of one list of a server. */
-export interface Pinned {
+interface Pinned {
   readonly server_id: string
   readonly kind: PinKind
   readonly name: string
@@ -304,3 +309,30 @@ const nothingToApprove = (what: string, why: string): AppError =>
   new AppError('nothing_to_approve', `${what} ${why}`, {
     hint: 'Read the list again: `state` shows what is held, `hash` the current definition',
   })
+
+/** What agents may not use before it is approved. */
+export interface Approval {
+  /** Throws when the tool waits for approval. */
+  readonly admitTool: (serverId: string, tool: string) => void
+  /** Throws when the prompt waits for approval. */
+  readonly admitPrompt: (serverId: string, prompt: string) => void
+  readonly isHeldPrompt: (serverId: string, definition: Definition) => boolean
+  readonly holdsInstructions: (serverId: string) => boolean
+}
+
+/** Undefined when nothing is ever held. */
+export function approvalOf(pins: Pins, catalogues: Pick<Catalogues, 'of'>): Approval | undefined {
+  if (!pins.hold) return undefined
+  return {
+    admitTool: (server_id, name) =>
+      pins.refuseHeld({ server_id, kind: 'tool', name }, catalogues.of(server_id)?.tools ?? []),
+    admitPrompt: (server_id, name) =>
+      pins.refuseHeld({ server_id, kind: 'prompt', name }, catalogues.of(server_id)?.prompts ?? []),
+    isHeldPrompt: (serverId, definition) => pins.isHeld(serverId, 'prompt', definition),
+    holdsInstructions(serverId) {
+      const catalogue = catalogues.of(serverId)
+      const definitions = catalogue ? instructionsIn(catalogue) : []
+      return definitions.some((definition) => pins.isHeld(serverId, 'instructions', definition))
+    },
+  }
+}

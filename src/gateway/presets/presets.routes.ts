@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
 import { wholeList } from '../../kernel/wire.ts'
-import { AgentKey } from '../visibility/visibility.schema.ts'
+import { AgentKey } from '../catalogue/visibility.schema.ts'
 import * as schema from './presets.schema.ts'
 import type { Presets } from './presets.service.ts'
 

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { component, ID_PATTERN, listOf, mapOf, Timestamp } from '../../kernel/wire.ts'
 import { MAX_SERVERS } from '../../servers/shared/server-fields.ts'
-import { AgentToolsView, ServerIds, ToolNames } from '../visibility/visibility.schema.ts'
+import { AgentToolsView, ServerIds, ToolNames } from '../catalogue/visibility.schema.ts'
 
 /** No pattern: an unknown name is `not_found`. */
 export const PresetKey = Type.Object({ name: Type.String({ examples: ['work'] }) })

@@ -2,8 +2,8 @@ import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { type Caller, ID_PATTERN } from '../../kernel/wire.ts'
-import type { AgentToolsInput } from '../visibility/visibility.schema.ts'
-import { toolNamesOf, type Visibility } from '../visibility/visibility.service.ts'
+import type { AgentToolsInput } from '../catalogue/visibility.schema.ts'
+import { toolNamesOf, type Visibility } from '../catalogue/visibility.service.ts'
 import type { ApplyInput, ApplyReport, Preset, PresetInput, PresetView } from './presets.schema.ts'
 
 /** Answers from memory. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
-import type { AgentToolsView } from '../visibility/visibility.schema.ts'
+import type { AgentToolsView } from '../catalogue/visibility.schema.ts'
 import type { ApplyReport, PresetView } from './presets.schema.ts'
 
 const put = (service: TestService, name: string, payload: object) =>

@@ -3,9 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { Exchange } from '../../../test/support/event-streams.ts'
-import { DropCounter } from '../notify/drop-counter.ts'
-import { EventStream } from './event-stream.ts'
-import { ReplayBuffers } from './replay-buffer.ts'
+import { DropCounter, EventStream, ReplayBuffers } from './event-stream.ts'
 
 /** Opens connections: the response that a stream writes to, and the client that reads it. */
 async function connections() {

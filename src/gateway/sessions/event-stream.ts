@@ -1,7 +1,5 @@
 import type { HttpResponse } from '../../kernel/http/exchange.ts'
-import type { DropCounter } from '../notify/drop-counter.ts'
-import type { ReplayBuffer } from './replay-buffer.ts'
-import { eventOf, SLOW_BYTES, SSE_HEADERS, STUCK_BYTES } from './sse-format.ts'
+import { textOf } from '../../mcp/protocol/raw-json.ts'
 
 /** What a stream needs to be resumable. */
 interface Replay {
@@ -108,5 +106,174 @@ export class EventStream {
     const event = eventOf(message, `${stream}-${number}`)
     log.keep(stream, number, event)
     return event
+  }
+}
+
+export const SSE_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+}
+
+/** With more unsent bytes than this, the client is slow: notifications are dropped, responses are not. */
+const SLOW_BYTES = 1024 * 1024
+/** With this many unsent bytes, the connection is closed. */
+const STUCK_BYTES = 4 * 1024 * 1024
+
+/** A message as an event. The id lets a client resume on another connection. */
+function eventOf(message: string | Buffer, id?: string): Buffer {
+  const head = id === undefined ? HEAD : Buffer.from(`id: ${id}\nevent: message\ndata: `)
+  return Buffer.concat([head, typeof message === 'string' ? Buffer.from(message) : onDataLines(message), END])
+}
+
+/** Results of remote servers may have line breaks. Each line of an event needs its own `data:`. */
+const onDataLines = (json: Buffer): Buffer =>
+  json.includes('\n') || json.includes('\r')
+    ? Buffer.from(json.toString('utf8').replace(/\r\n?|\n/g, '\ndata: '))
+    : json
+const HEAD = Buffer.from('event: message\ndata: ')
+const END = Buffer.from('\n\n')
+
+/** A request, or without an id a notification. `params`: an object or its RawJson. */
+export function messageOf(method: string, params?: unknown, id?: string): string {
+  const head = `{"jsonrpc":"2.0"${id === undefined ? '' : `,"id":${JSON.stringify(id)}`}`
+  return `${head},"method":${JSON.stringify(method)}${params ? `,"params":${textOf(params)}` : ''}}`
+}
+
+/** Keeps the connection open, or closes it when the client has stopped reading. */
+export function sendHeartbeat(response: HttpResponse): void {
+  if (response.writableLength >= STUCK_BYTES) response.destroy()
+  else if (response.writableLength < SLOW_BYTES) response.write(': ping\n\n')
+}
+
+/** Counts dropped notifications. Reports the first at once, and the others as one sum per interval. */
+export class DropCounter {
+  readonly #intervalMs: number
+  readonly #report: (count: number) => void
+  #count = 0
+  #interval: NodeJS.Timeout | undefined
+
+  constructor(report: (count: number) => void, intervalMs = 60_000) {
+    this.#report = report
+    this.#intervalMs = intervalMs
+  }
+
+  add(): void {
+    this.#count += 1
+    if (!this.#interval) this.#flush()
+  }
+
+  #flush(): void {
+    this.#interval = undefined
+    if (this.#count === 0) return
+    this.#report(this.#count)
+    this.#count = 0
+    this.#interval = setTimeout(() => this.#flush(), this.#intervalMs).unref()
+  }
+}
+
+interface Kept {
+  readonly stream: number
+  readonly number: number
+  readonly data: Buffer
+  /** The order of all events of all sessions. */
+  readonly age: number
+}
+
+const MAX_EVENTS = 256
+const SESSION_BYTES = 1024 * 1024
+const ALL_BYTES = 64 * 1024 * 1024
+
+/** The replay logs of all sessions, with a common size limit. */
+export class ReplayBuffers {
+  readonly #logs = new Set<ReplayBuffer>()
+  readonly #maxBytes: number
+  #bytes = 0
+  #age = 0
+
+  constructor(maxBytes = ALL_BYTES) {
+    this.#maxBytes = maxBytes
+  }
+
+  open(): ReplayBuffer {
+    return new ReplayBuffer(this)
+  }
+
+  nextAge(): number {
+    this.#age += 1
+    return this.#age
+  }
+
+  /** Drops the oldest events of all sessions at the limit. */
+  grew(log: ReplayBuffer, bytes: number): void {
+    this.#logs.add(log)
+    this.#bytes += bytes
+    while (this.#bytes > this.#maxBytes) {
+      let oldest = log
+      for (const each of this.#logs) if (each.oldest < oldest.oldest) oldest = each
+      oldest.dropOldest()
+    }
+  }
+
+  shrank(bytes: number): void {
+    this.#bytes -= bytes
+  }
+
+  closed(log: ReplayBuffer): void {
+    this.#logs.delete(log)
+  }
+}
+
+/** The last events of a session, for a client that reconnects. */
+export class ReplayBuffer {
+  readonly #all: ReplayBuffers
+  readonly #events: Kept[] = []
+  #bytes = 0
+  #number = 0
+
+  constructor(all: ReplayBuffers) {
+    this.#all = all
+  }
+
+  get oldest(): number {
+    return this.#events[0]?.age ?? Number.POSITIVE_INFINITY
+  }
+
+  /** A number that is unique in the session. */
+  next(): number {
+    this.#number += 1
+    return this.#number
+  }
+
+  keep(stream: number, number: number, data: Buffer): void {
+    if (data.length > SESSION_BYTES) return
+    this.#events.push({ stream, number, data, age: this.#all.nextAge() })
+    this.#bytes += data.length
+    this.#all.grew(this, data.length)
+    while (this.#events.length > MAX_EVENTS || this.#bytes > SESSION_BYTES) this.dropOldest()
+  }
+
+  has(stream: number, number: number): boolean {
+    return this.#events.some((kept) => kept.number === number && kept.stream === stream)
+  }
+
+  /** The events of a stream after the given one, as far as they are kept. */
+  after(stream: number, number: number): Buffer[] {
+    return this.#events
+      .filter((kept) => kept.stream === stream && kept.number > number)
+      .map(({ data }) => data)
+  }
+
+  dropOldest(): void {
+    const dropped = this.#events.shift()?.data.length ?? 0
+    this.#bytes -= dropped
+    this.#all.shrank(dropped)
+  }
+
+  close(): void {
+    this.#events.length = 0
+    this.#all.shrank(this.#bytes)
+    this.#bytes = 0
+    this.#all.closed(this)
   }
 }

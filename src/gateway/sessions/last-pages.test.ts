@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LastPages } from './last-pages.ts'
+import { LastPages } from './sessions.ts'
 
 const session = (id: string) => ({ session: { id }, keyId: 'key' })
 const key = (keyId: string) => ({ session: undefined, keyId })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ReplayBuffers } from './replay-buffer.ts'
+import { ReplayBuffers } from './event-stream.ts'
 
 const KIB = 1024
 

@@ -1,9 +1,6 @@
 import type { HttpResponse } from '../../kernel/http/exchange.ts'
-import { invalidRequest, type RpcError } from '../endpoint/json-rpc.ts'
-import type { DropCounter } from '../notify/drop-counter.ts'
-import { EventStream } from './event-stream.ts'
-import type { ReplayBuffer } from './replay-buffer.ts'
-import { messageOf, SSE_HEADERS } from './sse-format.ts'
+import { invalidRequest, type RpcError } from '../messages/rpc-response.ts'
+import { type DropCounter, EventStream, messageOf, type ReplayBuffer, SSE_HEADERS } from './event-stream.ts'
 
 const GET_STREAM = 0 // its number
 const ID = /^(\d{1,10})-(\d{1,15})$/

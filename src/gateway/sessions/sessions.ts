@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { InFlight } from '../../mcp/client/pending-requests.ts'
 import type { ClientProfile } from '../../mcp/protocol/call.ts'
-import { DropCounter } from '../notify/drop-counter.ts'
 import type { AskedSession } from './ask-session.ts'
 import { type OnInstanceNote, SessionClient } from './calling-clients.ts'
-import { ReplayBuffers } from './replay-buffer.ts'
+import { DropCounter, ReplayBuffers } from './event-stream.ts'
 import { SessionStreams } from './session-streams.ts'
 
 /** What an agent sees: the servers of its agent type, or only the server of its endpoint. */
@@ -135,3 +134,32 @@ export class Sessions {
 }
 
 const isBusy = ({ pending, streams }: Session): boolean => pending.size > 0 || streams.isListening
+
+/** Identifies a client: by its session or, because a modern one has none, by its key. */
+interface Client {
+  readonly session: { readonly id: string } | undefined
+  readonly keyId: string
+}
+
+const MAX_CLIENTS = 2000
+
+/** The server of the page that each client has read last. The page calls the tools of its server by their own names. */
+export class LastPages {
+  readonly #servers = new Map<string, string>()
+
+  serverOf(client: Client): string | undefined {
+    return this.#servers.get(idOf(client))
+  }
+
+  /** At the limit, the client that has read no page for the longest time is dropped. */
+  record(client: Client, serverId: string): void {
+    const id = idOf(client)
+    this.#servers.delete(id)
+    this.#servers.set(id, serverId)
+    if (this.#servers.size <= MAX_CLIENTS) return
+    const [oldest] = this.#servers.keys()
+    if (oldest !== undefined) this.#servers.delete(oldest)
+  }
+}
+
+const idOf = ({ session, keyId }: Client): string => session?.id ?? keyId

@@ -3,7 +3,7 @@ import { type Exchange, LegacyAgent } from '../../../test/support/event-streams.
 import { newKey } from '../../../test/support/gateway.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
-import { NotificationRateLimit } from '../notify/notification-rate-limit.ts'
+import { NotificationRateLimit } from '../notify/notification-fanout.ts'
 
 async function setUp() {
   const service = await openTestService()

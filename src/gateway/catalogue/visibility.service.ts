@@ -4,8 +4,8 @@ import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
 import { memo } from '../../kernel/memo.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import { toolTokens } from '../../servers/shared/tool-view.ts'
-import type { AgentToolList, AgentToolLists } from '../catalogue/agent-tool-lists.ts'
-import { SEARCH_MODE_TOOLS } from '../catalogue/search-mode-tools.ts'
+import type { AgentToolList, AgentToolLists } from './agent-tool-lists.ts'
+import { SEARCH_MODE_TOOLS } from './tool-search-index.ts'
 import {
   type AgentTools,
   type AgentToolsInput,

@@ -2,8 +2,8 @@ import type { CallOptions } from '../../mcp/protocol/call.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
 import type { Era } from '../../mcp/protocol/mcp-constants.ts'
 import { memberOf, type RawJson, withMembers } from '../../mcp/protocol/raw-json.ts'
-import type { Subscriber } from '../notify/subscriber.ts'
 import type { Session } from '../sessions/sessions.ts'
+import type { Subscriber } from './subscriber.ts'
 
 /** One request of an agent. As a subscriber, it receives notifications until it is answered. */
 export interface RequestContext extends Subscriber {

@@ -1,28 +1,19 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
-import { AppError } from '../../kernel/errors.ts'
 import type { AnyRequest } from '../../kernel/http/exchange.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { type ByteRange, isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-scan.ts'
-import { CallFailure, type Params } from '../../mcp/protocol/call.ts'
+import type { Params } from '../../mcp/protocol/call.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
 import {
   CODES,
-  type Era,
   LEGACY_SERVER_VERSIONS,
   LEGACY_VERSIONS,
   META,
   MODERN_VERSION,
 } from '../../mcp/protocol/mcp-constants.ts'
 import { LARGE_BYTES, memberNamed, membersOf, RawJson, rawAt } from '../../mcp/protocol/raw-json.ts'
-
-/** The id of a request. */
-export interface RequestId {
-  /** As the agent wrote it, for responses. */
-  readonly json: string
-  /** Equal for the same id: `1.0` is the id 1, and two integers that JavaScript cannot tell apart are two ids. */
-  readonly key: string | number | bigint
-}
+import { invalidRequest, type RequestId, RpcError } from './rpc-response.ts'
 
 /** A JSON-RPC message of an agent, parsed and validated. */
 export interface Incoming {
@@ -41,75 +32,9 @@ export interface Incoming {
   readonly response: { readonly result?: unknown; readonly error?: unknown }
 }
 
-interface RpcErrorDetails {
-  readonly status?: number
-  readonly data?: unknown
-  readonly id?: RequestId | undefined
-  readonly cause?: unknown
-  readonly json?: string | undefined
-}
-
-/** An error response, with its HTTP status. */
-export class RpcError extends Error {
-  override readonly name = 'RpcError'
-  readonly code: number
-  readonly status: number
-  readonly data: unknown
-  /** The request that it answers, when it was thrown before the request could be handled. */
-  readonly id: RequestId | undefined
-  /** The error as its server wrote it. */
-  readonly json: string | undefined
-
-  constructor(code: number, message: string, { status = 200, data, id, cause, json }: RpcErrorDetails = {}) {
-    super(message, { cause })
-    this.json = json
-    this.code = code
-    this.status = status
-    this.data = data
-    this.id = id
-  }
-}
-
-export const cancelled = (): RpcError => new RpcError(CODES.cancelled, 'The request was cancelled')
-
-export const invalidRequest = (message: string, status = 400): RpcError =>
-  new RpcError(CODES.request, message, { status })
-
 /** Throws for any cursor: our lists have one page. Many clients send an empty one for the first page. */
 export function refuseCursor({ cursor }: Params): void {
   if (cursor !== undefined && cursor !== '') throw new RpcError(CODES.params, 'Unknown cursor')
-}
-
-export const resourceNotFound = (uri: string, era: Era): RpcError =>
-  new RpcError(era === 'legacy' ? CODES.resourceNotFound : CODES.params, 'Resource not found', {
-    data: { uri },
-  })
-
-/** A server's error is passed on as it was written. Our own errors carry our code in `data`. */
-export function asRpcError(error: unknown, era: Era): RpcError {
-  const remote = remoteOf(error) ?? remoteOf((error as Error | undefined)?.cause)
-  if (isObject(remote) && typeof remote.code === 'number')
-    return new RpcError(remote.code, String(remote.message), {
-      data: remote.data,
-      json: typeof remote.json === 'string' ? remote.json : undefined,
-      status: (era === 'modern' && STATUS[remote.code]) || 200,
-    })
-  if (!(error instanceof AppError)) {
-    const message = error instanceof CallFailure ? error.message : 'The server did not answer'
-    return new RpcError(CODES.internal, message)
-  }
-  const data = { code: error.code, ...(error.hint !== undefined && { hint: error.hint }) }
-  return new RpcError(CODES.internal, error.message, { data, cause: error })
-}
-
-const remoteOf = (error: unknown): unknown => (error as { remote?: unknown } | undefined)?.remote
-
-/** The HTTP status of errors in the modern era. */
-const STATUS: Readonly<Record<number, number>> = {
-  [CODES.method]: 404,
-  [CODES.headers]: 400,
-  [CODES.missingCapability]: 400,
-  [CODES.version]: 400,
 }
 
 /** Throws when the body is nested too deeply, or is not a single message. */
@@ -215,27 +140,6 @@ export function readBody(
     .on('data', onData)
     .on('end', onEnd)
     .on('error', () => {})
-}
-
-/** A response that contains the bytes of a result unchanged. */
-export function resultMessage(id: RequestId, result: Buffer | string): Buffer {
-  const head = resultHead(id)
-  if (typeof result === 'string') return Buffer.from(`${head}${result}}`)
-  const headBytes = Buffer.byteLength(head)
-  const message = Buffer.allocUnsafe(headBytes + result.length + 1)
-  message.write(head)
-  result.copy(message, headBytes)
-  message[headBytes + result.length] = CLOSE_BRACE
-  return message
-}
-const CLOSE_BRACE = 0x7d
-
-/** A response up to the result. After the result, one closing brace completes it. */
-export const resultHead = ({ json }: RequestId): string => `{"jsonrpc":"2.0","id":${json},"result":`
-
-export function errorMessage(id: RequestId | null, { code, message, data, json }: RpcError): Buffer {
-  const error = json ?? JSON.stringify({ code, message, ...(data !== undefined && { data }) })
-  return Buffer.from(`{"jsonrpc":"2.0","id":${id?.json ?? null},"error":${error}}`)
 }
 
 /** Whether a request belongs to the modern era: detected from `_meta`, else from the header. */

@@ -7,8 +7,8 @@ import { Agent, textOf } from '../../../test/support/gateway.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import { openSqlite } from '../../store/sqlite/sqlite.ts'
+import type { AgentToolsView } from '../catalogue/visibility.schema.ts'
 import type { NewKey } from '../keys/keys.schema.ts'
-import type { AgentToolsView } from './visibility.schema.ts'
 
 /** Two servers, `echo` and `noisy`, and a key for Cursor. */
 async function setUp({ home = ownFolder(), running = true } = {}) {
