@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MentionedResources } from './agent-prompts-and-resources.ts'
+import { MentionedResources } from './mentioned-resources.ts'
 
 const unchanged = (uri: string) => uri
 const link = (uri: string) => ({ type: 'resource_link', uri, name: 'x' })

@@ -84,10 +84,9 @@ export class BatchReply {
 
 function arrayOf(messages: readonly Buffer[]): Buffer {
   return Buffer.concat(
-    messages.flatMap((message, at) => [Buffer.from(at === 0 ? '[' : ','), message]).concat(END),
+    messages.flatMap((message, at) => [Buffer.from(at === 0 ? '[' : ','), message]).concat(Buffer.from(']')),
   )
 }
-const END = Buffer.from(']')
 
 function isJson(body: Buffer): boolean {
   try {
