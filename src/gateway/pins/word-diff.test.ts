@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { visible, type Word, wordDiff } from './definition-diff.ts'
+import { visible, type Word, wordDiff } from './word-diff.ts'
 
 const side = (words: readonly Word[], without: Word['op']) =>
   words

@@ -1,15 +1,13 @@
 import { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
-import { printableLine } from '../../../kernel/secrets/plain-text.ts'
-import { maskText, secretsIn } from '../../../kernel/secrets/secrets.ts'
+import { secretsIn } from '../../../kernel/secrets/secrets.ts'
 import type { Authorizer } from '../../../net/authorizer.ts'
 import type { Network } from '../../../net/connection-pool.ts'
 import { HttpClient, type Reached } from '../../../net/http-client.ts'
-import { RemoteFailure, timeoutFailure, tooLarge } from '../../../net/http-failure.ts'
-import { NotMcpError } from '../../client/handshake.ts'
+import type { RemoteFailure } from '../../../net/http-failure.ts'
 import { type ClientEvents, McpClient } from '../../client/mcp-client.ts'
 import type { HttpTransportKind } from '../../client/transport.ts'
 import { CallFailure } from '../../protocol/call.ts'
-import { MESSAGE_MAX_BYTES } from '../../protocol/line-splitter.ts'
+import { explainHandshakeFailure } from './explain-handshake-failure.ts'
 import { type Known, negotiateTransport } from './negotiate-transport.ts'
 
 export interface HttpMcpClientOptions extends ClientEvents {
@@ -97,46 +95,5 @@ export class HttpMcpClient extends McpClient {
   override async close(timeoutMs = CLOSE_MS): Promise<void> {
     await super.close(timeoutMs)
     this.#http.close(new CallFailure('closed', 'The connection was closed'))
-  }
-}
-
-interface Attempt {
-  readonly host: string
-  /** The request that failed. */
-  readonly step: 'initialize' | 'tools/list'
-  readonly timeoutMs: number
-  readonly secrets: KnownSecrets
-}
-
-const HANDSHAKE_QUOTE_CHARS = 300
-
-/** Why there is no connection. Text of the server is quoted with secrets masked. */
-function explainHandshakeFailure(error: unknown, { host, step, timeoutMs, secrets }: Attempt): RemoteFailure {
-  if (error instanceof RemoteFailure) return error
-  const text = error instanceof Error ? error.message : String(error)
-  const quote = printableLine(maskText(secrets.redact(text)), HANDSHAKE_QUOTE_CHARS) ?? 'no reason given'
-  if (error instanceof NotMcpError) {
-    const hint = 'Check that the URL is the endpoint of an MCP server, in a version that Toolroom supports'
-    return new RemoteFailure('not_mcp', `${host} cannot be used: ${quote}`, hint)
-  }
-  if (!(error instanceof CallFailure)) {
-    const hint = 'Check that the URL is the endpoint of an MCP server'
-    return new RemoteFailure('protocol_error', `The handshake with ${host} failed: ${quote}`, hint)
-  }
-  switch (error.reason) {
-    case 'timeout':
-      return timeoutFailure(host, `answer ${step}`, timeoutMs)
-    case 'too_large':
-      return tooLarge(host, `The response to ${step}`, MESSAGE_MAX_BYTES)
-    case 'closed':
-    case 'cancelled':
-    case 'busy': {
-      const hint = "Try again. If it happens repeatedly, check the server's log"
-      return new RemoteFailure('connection_reset', `The connection to ${host} ended during ${step}`, hint)
-    }
-    case 'remote': {
-      const hint = 'Check the headers and settings that this server requires; its log may have details'
-      return new RemoteFailure('protocol_error', `${host} rejected ${step}: ${quote}`, hint)
-    }
   }
 }

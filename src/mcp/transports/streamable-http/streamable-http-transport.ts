@@ -20,7 +20,8 @@ import {
   responseLimit,
   sessionLost,
 } from '../http/message-poster.ts'
-import { NotificationStream, receiveResponseStream } from './response-streams.ts'
+import { NotificationStream } from './notification-stream.ts'
+import { receiveResponseStream } from './response-stream.ts'
 
 /** An error status, for the caller to judge. */
 interface Rejected {
