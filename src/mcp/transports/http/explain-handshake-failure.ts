@@ -1,5 +1,5 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
-import { printableLine } from '../../../kernel/secrets/printable-line.ts'
+import { printableLine } from '../../../kernel/secrets/plain-text.ts'
 import { maskText } from '../../../kernel/secrets/secrets.ts'
 import { RemoteFailure, timeoutFailure, tooLarge } from '../../../net/http-failure.ts'
 import { NotMcpError } from '../../client/handshake.ts'
