@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { runTool } from '../../src/cli/autostart/run-tool.ts'
+import { runTool } from '../../src/cli/autostart/service-manager.ts'
 import { TaskScheduler } from '../../src/cli/autostart/task-scheduler.ts'
 import { runningInstance } from '../../src/kernel/config/running-instance.ts'
 

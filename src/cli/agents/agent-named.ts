@@ -28,3 +28,10 @@ export function agentsIn(agents: readonly AgentSummary[], list: string): AgentSu
   const names = list.split(',').filter((name) => name.trim() !== '')
   return names.map((name) => agentIn(agents, name.trim()))
 }
+
+/** The types of the agents with these names, for commands that need nothing else of them. */
+export async function agentTypesNamed(api: Api, names: readonly string[]): Promise<string[]> {
+  const { items } = await api.get('/api/agents')
+  const agents = items.map(({ agent_type, name }) => ({ id: agent_type, name }))
+  return names.map((name) => findNamed(agents, name.trim(), 'agent').id)
+}

@@ -1,16 +1,12 @@
 import { type Line, toned } from '../run/line.ts'
+import type { Schemas } from '../run/service-client.ts'
 import { shortPath } from '../run/units.ts'
 
 /** One file of an agent that was changed, or would be. */
-export interface FileChange {
-  readonly agent_type: string
-  readonly path: string
-  readonly changed: boolean
-  readonly diff: string
-  readonly backup_id: string | null
-  readonly reload_hint: string | null
-  readonly warnings: readonly string[]
-}
+export type FileChange = Pick<
+  Schemas['AgentChangeReport'],
+  'agent_type' | 'path' | 'changed' | 'diff' | 'backup_id' | 'reload_hint' | 'warnings'
+>
 
 /** The file and the lines that leave and come. Secrets are masked by the service. */
 export const diffLines = ({ path, diff, warnings, changed }: FileChange): Line[] =>

@@ -2,10 +2,16 @@ import { rmSync } from 'node:fs'
 import { posix } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readForeign } from '../../kernel/files/foreign-file.ts'
-import { type RunTool, runTool } from './run-tool.ts'
-import { OURS, ServiceFile } from './service-file.ts'
-import type { Program, ServiceManager, ServiceState } from './service-manager.ts'
-import { xmlText } from './xml.ts'
+import {
+  OURS,
+  type Program,
+  type RunTool,
+  runTool,
+  ServiceFile,
+  type ServiceManager,
+  type ServiceState,
+  xmlText,
+} from './service-manager.ts'
 
 const LABEL = 'dev.toolroom'
 const GONE_MS = 20_000

@@ -2,9 +2,15 @@ import { existsSync, rmdirSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { basename, dirname } from 'node:path'
 import { LASTING_EXITS } from '../../kernel/exit.ts'
-import { type RunTool, runTool } from './run-tool.ts'
-import { OURS, ServiceFile } from './service-file.ts'
-import type { Program, ServiceManager, ServiceState } from './service-manager.ts'
+import {
+  OURS,
+  type Program,
+  type RunTool,
+  runTool,
+  ServiceFile,
+  type ServiceManager,
+  type ServiceState,
+} from './service-manager.ts'
 
 /** A unit of the user's own systemd, which needs no root. */
 export class Systemd implements ServiceManager {

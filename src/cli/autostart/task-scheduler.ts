@@ -1,9 +1,15 @@
 import { win32 } from 'node:path'
 import { runningInstance } from '../../kernel/config/running-instance.ts'
-import { type RunTool, runTool } from './run-tool.ts'
-import { OURS, ServiceFile } from './service-file.ts'
-import type { Program, ServiceManager, ServiceState } from './service-manager.ts'
-import { xmlText } from './xml.ts'
+import {
+  OURS,
+  type Program,
+  type RunTool,
+  runTool,
+  ServiceFile,
+  type ServiceManager,
+  type ServiceState,
+  xmlText,
+} from './service-manager.ts'
 
 interface Options {
   readonly file: string

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject } from '../../kernel/is-object.ts'
-import { headersOf } from './headers.ts'
 import { LegacySession } from './legacy-session.ts'
 import { type Link, nextWait, Unavailable } from './link.ts'
 import {
   CODES,
   errorLine,
+  headersOf,
   idKey,
   isRequest,
   type Message,
@@ -15,6 +15,7 @@ import {
   readMessage,
   Unreadable,
 } from './message.ts'
+
 import { type Outcome, refusalLine, sendRequest } from './send-request.ts'
 
 interface Deps {

@@ -1,10 +1,9 @@
 import { isObject } from '../../kernel/is-object.ts'
 import type { HttpResponse } from '../../net/http-response.ts'
-import { headersOf, type Session, sessionHeaders } from './headers.ts'
 import type { Link } from './link.ts'
-import type { Message } from './message.ts'
-import { type OnMessage, readResponse } from './read-response.ts'
-import { SessionStream } from './session-stream.ts'
+import { headersOf, type Message, type Session, sessionHeaders } from './message.ts'
+import { readResponse } from './send-request.ts'
+import { type OnMessage, SessionStream } from './session-stream.ts'
 
 interface Deps {
   readonly link: Link

@@ -1,4 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { headerText, nameParamOf } from '../../mcp/protocol/mcp-headers.ts'
 
 /** A line from the agent. Its bytes are forwarded unchanged; the other fields decide how. */
 export interface Message {
@@ -81,3 +82,30 @@ export const notificationLine = (method: string, params?: object): string =>
 /** Valid JSON without its line breaks, which are between tokens. */
 export const oneLine = (bytes: Buffer): Buffer | string =>
   bytes.includes(0x0a) || bytes.includes(0x0d) ? bytes.toString('utf8').replaceAll(/[\r\n]+/g, '') : bytes
+
+/** A legacy agent's session. */
+export interface Session {
+  readonly id: string
+  /** Empty if the response to `initialize` did not contain one. */
+  readonly version: string
+}
+
+/** The MCP headers for a message: from its own content if it is modern, from its session otherwise. */
+export function headersOf(message: Message, session: Session | undefined): Record<string, string> {
+  const { modern, method = '', params } = message
+  const always = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  if (modern === undefined)
+    return { ...always, ...(session && method !== 'initialize' && sessionHeaders(session)) }
+  const name = params[nameParamOf(method) ?? '']
+  return {
+    ...always,
+    'mcp-protocol-version': headerText(modern),
+    'mcp-method': headerText(method),
+    ...(typeof name === 'string' && { 'mcp-name': headerText(name) }),
+  }
+}
+
+export const sessionHeaders = ({ id, version }: Session): Record<string, string> => ({
+  'mcp-session-id': id,
+  ...(version !== '' && { 'mcp-protocol-version': headerText(version) }),
+})

@@ -1,15 +1,14 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { RemoteFailure } from '../../net/http-failure.ts'
 import type { HttpResponse } from '../../net/http-response.ts'
-import { headersOf, type Session } from './headers.ts'
 import { type Link, Unavailable } from './link.ts'
-import { CODES, errorLine, oneLine, type Request } from './message.ts'
-import { isEventStream, readResponse } from './read-response.ts'
+import { CODES, errorLine, headersOf, oneLine, parsed, type Request, type Session } from './message.ts'
+import { isEventStream, MAX_BYTES, type OnMessage, readStream, streamReader } from './session-stream.ts'
 
 /** `broken`: the connection ended without a response. */
 export type Outcome = 'answered' | 'broken' | Refusal
 
-export interface Refusal {
+interface Refusal {
   readonly status: number
   /** A JSON-RPC error, a problem document, or anything else. */
   readonly body: unknown
@@ -73,4 +72,14 @@ export function refusalLine({ id }: Request, { status, body }: Refusal): string 
   const detail = isObject(body) && typeof body.detail === 'string' ? `: ${body.detail.slice(0, 500)}` : ''
   const sentence = `The address is not a Toolroom gateway, or it refused the request: HTTP ${status}${detail}`
   return errorLine(id, CODES.answer, sentence)
+}
+
+/** Calls back for each JSON-RPC message in a response, single or streamed. Returns any other body. */
+export async function readResponse(response: HttpResponse, onMessage: OnMessage): Promise<unknown> {
+  if (isEventStream(response)) return void (await readStream(response, streamReader(onMessage)))
+  const bytes = await response.read(MAX_BYTES)
+  const value = parsed(bytes)
+  if (!isObject(value) || value.jsonrpc !== '2.0') return value
+  onMessage(value, bytes)
+  return undefined
 }

@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Session, sessionHeaders } from './headers.ts'
+import { isObject } from '../../kernel/is-object.ts'
+import { MESSAGE_MAX_BYTES } from '../../mcp/protocol/line-splitter.ts'
+import { SseReader } from '../../mcp/protocol/sse-reader.ts'
+import type { HttpResponse } from '../../net/http-response.ts'
 import { type Link, nextWait } from './link.ts'
-import { isEventStream, type OnMessage, readStream, streamReader } from './read-response.ts'
+import { parsed, type Session, sessionHeaders } from './message.ts'
+
+export type OnMessage = (message: Readonly<Record<string, unknown>>, bytes: Buffer) => void
 
 interface Deps {
   readonly link: Link
@@ -15,6 +20,8 @@ interface Deps {
 }
 
 const LONGEST_RETRY_MS = 60_000
+/** A server's message of 10 MiB, plus what the gateway adds around it. */
+export const MAX_BYTES = MESSAGE_MAX_BYTES + 64 * 1024
 
 /** A legacy session's GET stream, for messages that are not responses. It is reopened whenever it ends. */
 export class SessionStream {
@@ -77,4 +84,16 @@ export class SessionStream {
     }
     return true
   }
+}
+
+export const isEventStream = ({ contentType }: HttpResponse): boolean => contentType === 'text/event-stream'
+
+export const streamReader = (onMessage: OnMessage): SseReader =>
+  new SseReader(({ event, data }) => {
+    const value = event === 'message' ? parsed(data) : undefined
+    if (isObject(value)) onMessage(value, data)
+  }, MAX_BYTES)
+
+export async function readStream(response: HttpResponse, reader: SseReader): Promise<void> {
+  for await (const chunk of response.chunks()) reader.push(chunk)
 }

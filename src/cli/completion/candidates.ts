@@ -1,5 +1,10 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Command, type Flag, flagsOf, type Kind, type Word } from '../run/command.ts'
 import { COMMANDS, findCommand, subcommandsOf } from '../table/table.ts'
+
+const FRESH_MS = 10_000
+const NONE: Names = { lists: {}, tools: {} }
 
 /** What can be named, by kind. Tools are by server. */
 export interface Names {
@@ -49,4 +54,17 @@ function valuesOf({ oneOf, kind }: Word | Flag, given: readonly string[], names:
 function inList(current: string, values: readonly string[]): string[] {
   const head = current.slice(0, current.lastIndexOf(',') + 1)
   return values.map((value) => head + value)
+}
+
+export const cacheFile = (dataFolder: string): string => join(dataFolder, 'completions.json')
+
+/** The names from the last time that the service was asked. */
+export function cachedNames(dataFolder: string): { names: Names; isFresh: boolean } {
+  const file = cacheFile(dataFolder)
+  try {
+    const names = JSON.parse(readFileSync(file, 'utf8')) as Names
+    return { names, isFresh: Date.now() - statSync(file).mtimeMs < FRESH_MS }
+  } catch {
+    return { names: NONE, isFresh: false } // never asked
+  }
 }

@@ -2,8 +2,7 @@ import { homedir } from 'node:os'
 import { foldersOf } from '../../kernel/config/paths.ts'
 import { runningInstance } from '../../kernel/config/running-instance.ts'
 import type { Command } from '../run/command.ts'
-import { cachedNames } from './cache.ts'
-import { candidates } from './candidates.ts'
+import { cachedNames, candidates } from './candidates.ts'
 
 const REFRESH = '--refresh'
 
@@ -26,8 +25,13 @@ export async function complete(argv: readonly string[], mainFile: string): Promi
   // A name is one line. Nothing that a server calls its tools may do more in a shell.
   const shown = found.filter((name) => /^[\w@./:,-]+$/.test(name))
   process.stdout.write(shown.map((name) => `${name}\n`).join(''))
-  if (!isFresh && runningInstance(data))
-    (await import('./start-apart.ts')).startApart([mainFile, '__complete', REFRESH])
+  if (!isFresh && runningInstance(data)) startApart([mainFile, '__complete', REFRESH])
+}
+
+/** Starts this program once more, without waiting for it. Most completions do not need node:child_process. */
+function startApart(argv: readonly string[]): void {
+  const { spawn } = process.getBuiltinModule('node:child_process')
+  spawn(process.execPath, argv, { stdio: 'ignore', detached: true }).unref()
 }
 
 const REFRESH_NAMES: Command = {

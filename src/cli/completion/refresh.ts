@@ -2,10 +2,9 @@ import { existsSync } from 'node:fs'
 import { writeDurably } from '../../kernel/files/durable-file.ts'
 import type { Run } from '../run/context.ts'
 import { Failure } from '../run/failure.ts'
-import type { Api } from '../run/service-client.ts'
 import { allServers, isStdio } from '../servers/any-server.ts'
-import { cacheFile } from './cache.ts'
-import type { Names } from './candidates.ts'
+import { toolsOf } from '../tools/tools.ts'
+import { cacheFile, type Names } from './candidates.ts'
 
 /** Asks the service for everything that can be named, and stores it for the next completion. */
 export const refreshNames: Run = async ({ api, config }) => {
@@ -29,20 +28,16 @@ export const refreshNames: Run = async ({ api, config }) => {
     },
     tools: Object.fromEntries(
       await Promise.all(
-        servers.map(async (server) => [server.id, await toolsOf(api, server.id, isStdio(server))]),
+        servers.map(async (server) => {
+          const tools = await orNone(toolsOf(api, server).then((items) => ({ items })))
+          return [server.id, tools.map(({ name }) => name)]
+        }),
       ),
     ),
   }
   const { data } = config.folders
   if (existsSync(data)) writeDurably(cacheFile(data), JSON.stringify(names), 0o600)
   return undefined
-}
-
-async function toolsOf(api: Api, id: string, isLocal: boolean): Promise<string[]> {
-  const list = isLocal
-    ? api.get('/api/servers/{id}/tools', { path: { id } })
-    : api.get('/api/http-servers/{id}/tools', { path: { id } })
-  return (await orNone(list)).map(({ name }) => name)
 }
 
 /** Without the token, some lists are refused; a server that has never run has no tools. */

@@ -2,15 +2,27 @@ import type { Answer, Context, Run } from '../run/context.ts'
 import { Failure } from '../run/failure.ts'
 import { findAddress } from '../run/service-address.ts'
 import type { Api } from '../run/service-client.ts'
-import { withReadingApi } from '../service/reading-api.ts'
-import { agentFindings } from './agent-findings.ts'
-import { type Applied, type Finding, problem, type Section } from './finding.ts'
-import { isolationFindings } from './isolation-findings.ts'
-import { processFindings, registryFindings } from './outside-findings.ts'
+import { withReadingApi } from '../service/service-on-demand.ts'
+import {
+  agentFindings,
+  isolationFindings,
+  NOT_RUNNING,
+  processFindings,
+  registryFindings,
+  runtimeFindings,
+  toolroomFindings,
+} from './checks.ts'
+import {
+  type Applied,
+  type Finding,
+  fixLines,
+  problem,
+  type Section,
+  sectionLines,
+  summary,
+} from './finding.ts'
+
 import { ownFileFindings } from './own-files.ts'
-import { fixLines, sectionLines, summary } from './report.ts'
-import { runtimeFindings } from './runtime-findings.ts'
-import { NOT_RUNNING, toolroomFindings } from './toolroom-findings.ts'
 
 /** `toolroom doctor [--fix]`: exits with 1 if there are problems that were not repaired. */
 export const doctor: Run = async (context) => {
@@ -100,7 +112,7 @@ function answerOf(
     lines: [
       ...sections.flatMap((section) => sectionLines(section, width)),
       ...fixLines(fixes, isDry),
-      summary({ problems, hints, fixable: fixes.length > 0 ? 0 : fixable }),
+      summary(problems, hints, fixes.length > 0 ? 0 : fixable),
     ],
     plain: sections.flatMap(({ name, findings: own }) => own.map(({ level, text }) => [name, level, text])),
     exit: problems === 0 ? undefined : 'failed',

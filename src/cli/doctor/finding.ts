@@ -1,5 +1,8 @@
+import { type Line, type Span, type Tone, toned, widthOf } from '../run/line.ts'
+import { counted } from '../run/units.ts'
+
 /** `problem`: something does not work. `hint`: it works, and needs attention. `none`: missing, and not needed. */
-export type Level = 'ok' | 'none' | 'hint' | 'problem'
+type Level = 'ok' | 'none' | 'hint' | 'problem'
 
 /** A repair that is safe and can be undone. */
 export interface Fix {
@@ -30,10 +33,67 @@ export interface Section {
   readonly findings: readonly Finding[]
 }
 
-export const ok = (text: string): Finding => ({ level: 'ok', text })
-export const hint = (text: string, see?: string): Finding => ({ level: 'hint', text, ...(see && { see }) })
-export const problem = (text: string, see?: string): Finding => ({
-  level: 'problem',
-  text,
-  ...(see && { see }),
-})
+const finding =
+  (level: Level) =>
+  (text: string, see?: string): Finding => ({ level, text, ...(see && { see }) })
+export const ok = finding('ok')
+export const hint = finding('hint')
+export const problem = finding('problem')
+
+const SIGNS: Readonly<Record<Level, readonly [sign: string, tone: Tone]>> = {
+  ok: ['✓', 'ok'],
+  none: ['-', 'dim'],
+  hint: ['!', 'warn'],
+  problem: ['✕', 'err'],
+}
+const INDENT = 11
+const GAP = '   '
+/** Without a terminal. */
+const WIDTH = 110
+
+/** What is fine side by side, then a line for everything that is not. */
+export function sectionLines({ name, findings }: Section, width = WIDTH): Line[] {
+  const isQuiet = ({ level }: Finding) => level === 'ok' || level === 'none'
+  const rows = [
+    ...flowed(findings.filter(isQuiet), width - INDENT),
+    ...findings.filter((finding) => !isQuiet(finding)).map((finding) => spansOf(finding)),
+  ]
+  return rows.map((spans, at): Line => [toned('strong', (at === 0 ? name : '').padEnd(INDENT)), ...spans])
+}
+
+/** As many on a line as fit. */
+function flowed(findings: readonly Finding[], width: number): Span[][] {
+  const rows: Span[][] = []
+  let used = width
+  for (const finding of findings) {
+    const own = widthOf(finding.text) + 2
+    const last = rows.at(-1)
+    if (last && used + GAP.length + own <= width) last.push(GAP, ...spansOf(finding))
+    else rows.push(spansOf(finding))
+    used = rows.at(-1) === last ? used + GAP.length + own : own
+  }
+  return rows
+}
+
+function spansOf({ level, text, see }: Finding): Span[] {
+  const [sign, tone] = SIGNS[level]
+  return [toned(tone, sign), ` ${text}`, ...(see === undefined ? [] : [toned('dim', `${GAP}see: ${see}`)])]
+}
+
+export const fixLines = (fixes: readonly Applied[], isDry: boolean): Line[] => [
+  ...fixes.map(({ does, undo, error }): Line => {
+    if (isDry) return `Would ${does.charAt(0).toLowerCase()}${does.slice(1)}. Undo: ${undo}`
+    if (error !== null) return [toned('err', '✕ '), `${does}: ${error}`]
+    return [toned('ok', '✓ '), `${does}. Undo: ${undo}`]
+  }),
+  ...(isDry ? ['Nothing was changed (--dry-run).'] : []),
+]
+
+/** `3 problems, 4 hints. toolroom doctor --fix can repair 2 of them.` */
+export function summary(problems: number, hints: number, fixable: number): string {
+  const found = [
+    problems === 0 ? 'No problems' : counted(problems, 'problem'),
+    ...(hints === 0 ? [] : [counted(hints, 'hint')]),
+  ].join(', ')
+  return fixable === 0 ? `${found}.` : `${found}. toolroom doctor --fix can repair ${fixable} of them.`
+}

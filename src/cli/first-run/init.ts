@@ -4,7 +4,7 @@ import type { Answer, Context, Run } from '../run/context.ts'
 import { usage } from '../run/failure.ts'
 import { type Line, toned } from '../run/line.ts'
 import type { Api } from '../run/service-client.ts'
-import { withReadingApi } from '../service/reading-api.ts'
+import { withReadingApi } from '../service/service-on-demand.ts'
 import { choiceOfFlags, connectAgents, type ImportItem, importServers } from './choice.ts'
 import { findAll } from './found.ts'
 

@@ -6,7 +6,7 @@ import { Failure } from '../run/failure.ts'
 import { findAddress } from '../run/service-address.ts'
 import type { Api } from '../run/service-client.ts'
 import { counted } from '../run/units.ts'
-import { withTemporaryApi } from '../service/reading-api.ts'
+import { withTemporaryApi } from '../service/service-on-demand.ts'
 import {
   agentTypesIn,
   type Choice,

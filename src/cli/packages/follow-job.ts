@@ -11,9 +11,17 @@ const POLL_MS = 200
 /** Phases that say nothing about the package. */
 const HIDDEN = new Set(['queued', 'starting', 'done', 'failed', 'cancelled'])
 
-/** Waits for a job, and shows each phase on stderr when it is over. Ctrl-C cancels the job. */
-export async function followJob<T>({ api, note, during }: Context, id: string, subject: string): Promise<T> {
-  const path = { id }
+/**
+ * Waits for a job, and shows each phase on stderr when it is over. Ctrl-C cancels the job. A request that needed none has
+ * its result already.
+ */
+export async function followJob<T extends object>(
+  { api, note, during }: Context,
+  started: T | { readonly job: string },
+  subject: string,
+): Promise<T> {
+  if (!('job' in started)) return started
+  const path = { id: started.job as string }
   const onInterrupt = () =>
     void api
       .post('/api/jobs/{id}/cancel', { path })

@@ -1,11 +1,10 @@
-import type { Context, Run } from '../run/context.ts'
+import { agentTypesNamed } from '../agents/agent-named.ts'
+import { type Context, dryRun, type Run } from '../run/context.ts'
 import { Failure, usage } from '../run/failure.ts'
-import { findNamed } from '../run/find-named.ts'
 import { type Line, toned } from '../run/line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { bytes, counted, thousands } from '../run/units.ts'
 import { followJob } from './follow-job.ts'
-import { splitSpec } from './packages.ts'
 
 type Installed = Schemas['InstalledPackage']
 
@@ -19,14 +18,18 @@ interface Enabled {
 export const installPackage: Run = async (context) => {
   const { api, given } = context
   const spec = given.word('PACKAGE')
-  const agents = await chosenAgents(context)
+  const agents = await agentTypesNamed(api, given.flag('enable-in')?.split(',') ?? [])
   const create_server = given.is('add')
   if (agents.length > 0 && !create_server) throw usage('--enable-in needs --add', null)
   const body = { ...splitSpec(spec), create_server, allow_scripts: given.is('allow-scripts') }
-  if (given.is('dry-run')) return dryRun(body, agents)
+  if (given.is('dry-run'))
+    return dryRun({ ...body, enable_in: agents }, [
+      `Would install ${body.name} ${body.version ?? ''}`,
+      ...(body.create_server ? ['Would add a server that runs from it'] : []),
+      ...agents.map((agent) => `Would enable it in ${agent}`),
+    ])
   const started = await api.post('/api/packages/install-npm', { query: { async: true }, body })
-  const installed =
-    'job' in started ? await followJob<Installed>(context, started.job, `Installing ${spec}`) : started
+  const installed = await followJob<Installed>(context, started, `Installing ${spec}`)
   const enabled: Enabled[] = []
   const id = installed.server?.id
   if (id !== undefined) for (const agent of agents) enabled.push(await enabledIn(context, agent, id))
@@ -44,25 +47,14 @@ export const installPackage: Run = async (context) => {
   }
 }
 
-async function chosenAgents({ api, given }: Context): Promise<string[]> {
-  const names = given.flag('enable-in')?.split(',') ?? []
-  const { items } = await api.get('/api/agents')
-  const agents = items.map(({ agent_type, name }) => ({ id: agent_type, name }))
-  return names.map((name) => findNamed(agents, name.trim(), 'agent').id)
+/** `@scope/name@1.2.0` → its name, and the version or tag. */
+function splitSpec(spec: string): { name: string; version?: string } {
+  const at = spec.indexOf('@', 1)
+  if (at === -1) return { name: spec }
+  const version = spec.slice(at + 1)
+  if (version === '') throw usage(`'${spec}' has no version after @`, null)
+  return { name: spec.slice(0, at), version }
 }
-
-const dryRun = (
-  body: { name: string; version?: string; create_server: boolean },
-  agents: readonly string[],
-) => ({
-  json: { dry_run: true, ...body, enable_in: agents },
-  lines: [
-    `Would install ${body.name} ${body.version ?? ''}`,
-    ...(body.create_server ? ['Would add a server that runs from it'] : []),
-    ...agents.map((agent) => `Would enable it in ${agent}`),
-    'Nothing was changed (--dry-run).',
-  ],
-})
 
 function linesOf({ name, version, size_bytes, scripts_skipped, warnings, server }: Installed): Line[] {
   return [

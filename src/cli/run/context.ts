@@ -42,6 +42,16 @@ export interface Answer {
   readonly exit?: keyof typeof EXIT | undefined
 }
 
+/** The answer of `--dry-run`: what would happen. */
+export const dryRun = (json: object, lines: readonly Line[]): Answer => ({
+  json: { dry_run: true, ...json },
+  lines: [...lines, 'Nothing was changed (--dry-run).'],
+})
+
+/** The exit of a command that did the same with several items. */
+export const exitOf = (failed: number, total: number): Answer['exit'] =>
+  failed === 0 ? undefined : failed === total ? 'failed' : 'partly_done'
+
 export type Value = string | number | boolean | null | undefined
 
 export interface Table {

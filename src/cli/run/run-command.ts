@@ -8,7 +8,6 @@ import type { Command } from './command.ts'
 import type { Answer, Context, Given, Value } from './context.ts'
 import { Failure } from './failure.ts'
 import { plain, type Span, type Style, styleOf, textOf, writtenLine } from './line.ts'
-import { during } from './progress.ts'
 import { readGiven } from './read-given.ts'
 import { findAddress } from './service-address.ts'
 import { ServiceClient } from './service-client.ts'
@@ -59,27 +58,21 @@ interface Output {
 
 function contextOf({ given, isJson, style, errors }: Output, mainFile: string) {
   const { stdout, stderr, env } = process
-  const once = <T>(make: () => T): (() => T) => {
-    let made: { value: T } | undefined
-    return () => {
-      made ??= { value: make() }
-      return made.value
-    }
-  }
-  const config = once(() => configHere(mainFile))
-  let opened: ServiceClient | undefined
-  const service = once(() => (opened = new ServiceClient(given.flag('url'), config())))
+  let config: Config | undefined
+  let service: ServiceClient | undefined
   const context: Context = {
     given,
     mainFile,
     get config() {
-      return config()
+      config ??= configHere(mainFile)
+      return config
     },
     get service() {
-      return service()
+      service ??= new ServiceClient(given.flag('url'), context.config)
+      return service
     },
     get api() {
-      return service().api
+      return context.service.api
     },
     terminal: { isTty: stdout.isTTY === true, width: style.width },
     note: (line) => void stderr.write(writtenLine(line, errors)),
@@ -92,13 +85,13 @@ function contextOf({ given, isJson, style, errors }: Output, mainFile: string) {
       if (!given.is('yes')) await (await import('./ask.ts')).confirm(question)
     },
   }
-  return { context, close: () => opened?.close() }
+  return { context, close: () => service?.close() }
 }
 
-/** The settings that the service of this user has. */
-const configHere = (mainFile: string): Config =>
+/** The settings that the service of this user has, or would have with these flags of `up`. */
+export const configHere = (mainFile: string, words: readonly string[] = []): Config =>
   readConfig({
-    flags: readFlags([]),
+    flags: readFlags(words),
     platform: { os: process.platform, home: homedir(), env: process.env },
     packageRoot: dirname(dirname(mainFile)),
   })
@@ -142,3 +135,38 @@ const hintText = (hint: string | null): string =>
 
 const endOfFlags = (argv: readonly string[]): number =>
   argv.includes('--') ? argv.indexOf('--') : argv.length
+
+const SHOWN_AFTER_MS = 1000
+const REFRESH_MS = 1000
+
+interface Options {
+  readonly stream: NodeJS.WriteStream
+  readonly style: Style
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/**
+ * Waits for `work`, and shows the phase if that takes more than a second: on a terminal in one line with the elapsed time,
+ * which is erased in the end, otherwise once.
+ */
+async function during<T>(phase: string, work: Promise<T>, { stream, style, env }: Options): Promise<T> {
+  const startedAt = performance.now()
+  const isLive = stream.isTTY && env.TERM !== 'dumb'
+  let isShown = false
+  const show = () => {
+    const seconds = Math.floor((performance.now() - startedAt) / 1000)
+    if (isLive) stream.write(`\r\u001b[K${writtenLine(`◐ ${phase} … ${seconds} s`, style).trimEnd()}`)
+    else if (!isShown) stream.write(writtenLine(`${phase} …`, style))
+    isShown = true
+  }
+  let timer = setTimeout(function tick() {
+    show()
+    timer = setTimeout(tick, REFRESH_MS)
+  }, SHOWN_AFTER_MS)
+  try {
+    return await work
+  } finally {
+    clearTimeout(timer)
+    if (isLive && isShown) stream.write('\r\u001b[K')
+  }
+}

@@ -1,4 +1,4 @@
-import type { Answer, Context, Run } from '../run/context.ts'
+import { type Answer, type Context, dryRun, exitOf, type Run } from '../run/context.ts'
 import { Failure, usage } from '../run/failure.ts'
 import { type Line, toned } from '../run/line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
@@ -107,7 +107,7 @@ function answerOf(report: Report, placeOf: (item: Item) => readonly string[]): A
       ...(dry_run ? ['Nothing was changed (--dry-run).'] : []),
     ],
     plain: items.map(({ name, outcome, id }) => [id ?? name, outcome]),
-    exit: failed.length === 0 ? undefined : failed.length === items.length ? 'failed' : 'partly_done',
+    exit: exitOf(failed.length, items.length),
     next:
       dry_run || !first
         ? undefined
@@ -142,11 +142,7 @@ export const removeServer: Run = async ({ api, given, confirm }) => {
   const agents = isStdio(server) ? server.used_by_agents : []
   const used =
     agents.length === 0 ? '' : ` It is used by ${counted(agents.length, 'agent')}: ${agents.join(', ')}.`
-  if (given.is('dry-run'))
-    return {
-      json: { dry_run: true, id, used_by_agents: agents },
-      lines: [`Would remove ${name}.${used}`, 'Nothing was changed (--dry-run).'],
-    }
+  if (given.is('dry-run')) return dryRun({ id, used_by_agents: agents }, [`Would remove ${name}.${used}`])
   await confirm(`Remove ${name}?${used}`)
   if (isStdio(server)) await api.delete('/api/servers/{id}', { path: { id } })
   else await api.delete('/api/http-servers/{id}', { path: { id } })

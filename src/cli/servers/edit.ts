@@ -1,4 +1,4 @@
-import type { Answer, Context, Run } from '../run/context.ts'
+import { type Answer, type Context, dryRun, type Run } from '../run/context.ts'
 import { usage } from '../run/failure.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { type AnyServer, type HttpServer, isStdio, type StdioServer, serverNamed } from './any-server.ts'
@@ -14,13 +14,10 @@ export const editServer: Run = async (context) => {
   const change: object = isStdio(server) ? stdioChange(server, context) : httpChange(server, context)
   if (Object.keys(change).length === 0) throw usage('Nothing to change', `See toolroom edit --help`)
   if (given.is('dry-run'))
-    return {
-      json: { dry_run: true, id, change: masked(change) },
-      lines: [
-        ...shown(server, change).map((line) => `Would change ${line}`),
-        'Nothing was changed (--dry-run).',
-      ],
-    }
+    return dryRun(
+      { id, change: masked(change) },
+      shown(server, change).map((line) => `Would change ${line}`),
+    )
   const path = { id }
   const changed: AnyServer = isStdio(server)
     ? await api.patch('/api/servers/{id}', { path, body: change })

@@ -1,4 +1,4 @@
-import type { Answer, Run } from '../run/context.ts'
+import { type Answer, exitOf, type Run } from '../run/context.ts'
 import { Failure } from '../run/failure.ts'
 import { type Line, toned } from '../run/line.ts'
 import type { Schemas } from '../run/service-client.ts'
@@ -27,7 +27,7 @@ export const orphans: Run = async ({ api, given, confirm, during, note }) => {
           : [toned('err', '✕ '), `${pid}  ${command}: ${problem}`],
     ),
     plain: ended.map(({ pid, problem }) => [pid, problem ?? 'ended']),
-    exit: failed === 0 ? undefined : failed === items.length ? 'failed' : 'partly_done',
+    exit: exitOf(failed, items.length),
   }
 
   async function endedOf(item: Leaked): Promise<Leaked & { problem: string | null }> {

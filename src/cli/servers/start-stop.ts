@@ -1,4 +1,4 @@
-import type { Answer, Context, Run } from '../run/context.ts'
+import { type Answer, type Context, dryRun, exitOf, type Run } from '../run/context.ts'
 import { Failure, usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
 import { type Line, toned } from '../run/line.ts'
@@ -21,7 +21,11 @@ function changeState(action: Action): Run {
   return async (context) => {
     const servers = await chosen(action, context)
     const ids = servers.map(({ id }) => id)
-    if (context.given.is('dry-run')) return dryRun(action, servers)
+    if (context.given.is('dry-run'))
+      return dryRun(
+        { action, items: servers.map(({ id, status }) => ({ id, status })) },
+        servers.map(({ name, status }) => `Would ${action} ${name} (${status})`),
+      )
     const [only] = servers
     const what = servers.length === 1 && only ? only.name : counted(servers.length, 'server')
     if (ids.length === 0)
@@ -62,14 +66,6 @@ async function chosen(action: Action, { api, given }: Context): Promise<StdioSer
 
 const PAST = { start: 'started', stop: 'stopped', restart: 'restarted' } as const
 
-const dryRun = (action: Action, servers: readonly StdioServer[]): Answer => ({
-  json: { dry_run: true, action, items: servers.map(({ id, status }) => ({ id, status })) },
-  lines: [
-    ...servers.map(({ name, status }) => `Would ${action} ${name} (${status})`),
-    'Nothing was changed (--dry-run).',
-  ],
-})
-
 function answerOf(report: Schemas['BulkReport']): Answer {
   const { action, items, total, failed } = report
   const [first] = items.filter(({ ok }) => !ok)
@@ -84,7 +80,7 @@ function answerOf(report: Schemas['BulkReport']): Answer {
     json: report,
     lines: items.map(lineOf),
     plain: items.map(({ id, ok, status, error }) => [id, ok ? 'ok' : 'failed', status, error?.message]),
-    exit: failed === 0 ? undefined : failed === total ? 'failed' : 'partly_done',
+    exit: exitOf(failed, total),
     next: first
       ? `next: toolroom why ${first.id}`
       : action === 'stop'

@@ -11,7 +11,7 @@ import { readForeign } from '../../kernel/files/foreign-file.ts'
 import { Failure } from '../run/failure.ts'
 import { findAddress } from '../run/service-address.ts'
 
-export interface Started extends Instance {
+interface Started extends Instance {
   /** What the service prints: the line with its address, warnings, and why it ended if it did. */
   readonly log_file: string
   readonly already_running: boolean

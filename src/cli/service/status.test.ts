@@ -12,7 +12,7 @@ import { ownFolder } from '../../../test/support/folder.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { openTestService, type TestService, TOKEN } from '../../../test/support/test-service.ts'
 import { writtenLine } from '../run/line.ts'
-import { type Report, statusLines } from './status-lines.ts'
+import { type Report, statusLines } from './status.ts'
 
 async function status(env: Record<string, string>, ...argv: string[]) {
   const child = spawn(process.execPath, [MAIN, 'status', ...argv], {

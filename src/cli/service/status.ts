@@ -2,14 +2,40 @@ import type { Config } from '../../kernel/config/config.ts'
 import { VERSION } from '../../kernel/version.ts'
 import { HttpClient } from '../../net/http-client.ts'
 import { MEBIBYTE, RemoteFailure } from '../../net/http-failure.ts'
+import { columns } from '../run/columns.ts'
 import type { Run } from '../run/context.ts'
 import { notRunning, notToolroom, tokenRefused, unreachable } from '../run/failure.ts'
+import { cut, type Line, plain } from '../run/line.ts'
 import { findAddress, networkFrom, parseAddress } from '../run/service-address.ts'
 import { tokenOf } from '../run/service-client.ts'
-import { type Report, type ServerLine, statusLines } from './status-lines.ts'
+import { type AnyServer, stateSpan } from '../servers/any-server.ts'
 
 const TIMEOUT_MS = 5000
 const MAX_BYTES = 64 * MEBIBYTE
+
+interface Login {
+  readonly state: string
+  readonly error: { readonly message: string; readonly hint: string | null } | null
+}
+
+interface ServerLine {
+  readonly id: string
+  readonly name: string
+  readonly status: AnyServer['status']
+  readonly tool_count: number | null
+  /** Of HTTP servers. */
+  readonly auth?: Login | undefined
+  readonly health: AnyServer['health']
+}
+
+export interface Report {
+  readonly address: string
+  readonly version: string
+  readonly uptime_s: number
+  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly detail: string | null }[]
+  readonly warnings: readonly string[]
+  readonly servers: readonly ServerLine[]
+}
 
 /** `toolroom status`: whether Toolroom is running, and the status of its servers. */
 export const showStatus: Run = async ({ config, given, terminal }) => {
@@ -62,4 +88,48 @@ async function fetchReport(given: string | undefined, config: Config): Promise<R
     ...health,
     servers: [...(await list('/api/servers')), ...(await list('/api/http-servers'))],
   }
+}
+
+/** One line per server, in columns, at most `width` columns wide. */
+export function statusLines(report: Report, width: number | undefined): Line[] {
+  const { address, version, uptime_s, checks, warnings, servers } = report
+  const problems = checks.flatMap(({ name, ok, detail }) => (ok ? [] : [`${name}: ${detail ?? 'failed'}`]))
+  const rows = servers.map((server) => [
+    plain(server.name),
+    stateSpan(server),
+    toolsOf(server),
+    problemOf(server),
+  ])
+  return [
+    `Toolroom ${plain(version)} at ${plain(address)}, up ${durationOf(uptime_s)}`,
+    ...[...problems, ...warnings].map((sentence) =>
+      cut(`! ${plain(sentence)}`, width ?? Number.POSITIVE_INFINITY),
+    ),
+    ...(servers.length === 0 ? ['No servers yet'] : columns({ rows }, width)),
+  ]
+}
+
+const toolsOf = ({ tool_count }: ServerLine): string =>
+  tool_count === null ? '-' : `${tool_count} ${tool_count === 1 ? 'tool' : 'tools'}`
+
+function problemOf({ id, health, auth }: ServerLine): string {
+  const login = LOGINS[auth?.state ?? '']
+  if (login !== undefined) return plain(`${login}: toolroom login ${id}`)
+  if (auth?.state === 'refused' && auth.error)
+    return `login refused: ${sentences(auth.error.message, auth.error.hint)}`
+  if (health.level !== 'unhealthy' && health.level !== 'degraded') return ''
+  return sentences(health.summary, health.action)
+}
+
+const sentences = (...texts: readonly (string | null)[]): string =>
+  plain(texts.filter((text) => text).join('. '))
+
+const LOGINS: Readonly<Record<string, string>> = { expired: 'login expired', needs_login: 'login needed' }
+
+function durationOf(seconds: number): string {
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 1) return `${Math.floor(seconds)} s`
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`
 }

@@ -1,11 +1,28 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Instance, runningInstance } from '../../kernel/config/running-instance.ts'
+import { dryRun, type Run } from '../run/context.ts'
 import { Failure } from '../run/failure.ts'
 import type { Api } from '../run/service-client.ts'
 
 const STOPPED_MS = 30_000
 const POLL_MS = 50
+
+/** `toolroom down`: stops the service and all its servers. */
+export const down: Run = async ({ api, service, config, given, during }) => {
+  const { address } = service
+  if (given.is('dry-run')) return dryRun({ address }, [`Would stop the Toolroom at ${address}`])
+  const data = given.flag('url') === undefined ? config.folders.data : undefined
+  const instance = await during('Stopping', stopService(api, data))
+  const who = instance
+    ? `Toolroom (process ${instance.pid}) has stopped`
+    : `The Toolroom at ${address} is stopping`
+  return {
+    json: { address, pid: instance?.pid ?? null, status: instance ? 'stopped' : 'stopping' },
+    lines: [who],
+    next: 'next: toolroom up --detach',
+  }
+}
 
 /** Asks the service to end, and waits until the process of this data folder has. Undefined for one on another computer. */
 export async function stopService(api: Api, data: string | undefined): Promise<Instance | undefined> {

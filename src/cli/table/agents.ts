@@ -15,7 +15,7 @@ export const AGENTS_TABLE: readonly Command[] = [
     flags: { all: { does: 'Also agents that were not found.' } },
     examples: ['agents', 'agents show cursor'],
     also: ['clients'],
-    load: async () => (await import('../agents/agents.ts')).listAgents,
+    load: async () => (await import('../agents/show-agents.ts')).listAgents,
   },
   {
     name: 'agents show',
@@ -23,7 +23,7 @@ export const AGENTS_TABLE: readonly Command[] = [
     does: 'Show the files of an agent and the servers in them.',
     words: [AGENT],
     examples: ['agents show cursor'],
-    load: async () => (await import('../agents/show.ts')).showAgent,
+    load: async () => (await import('../agents/show-agents.ts')).showAgent,
   },
   {
     name: 'agents diff',
@@ -31,7 +31,7 @@ export const AGENTS_TABLE: readonly Command[] = [
     does: 'Show how the entries of an agent differ from the servers in Toolroom.',
     words: [AGENT],
     examples: ['agents diff cursor'],
-    load: async () => (await import('../agents/diff.ts')).diffAgent,
+    load: async () => (await import('../agents/show-agents.ts')).diffAgent,
   },
   {
     name: 'agents connect',
@@ -47,7 +47,7 @@ export const AGENTS_TABLE: readonly Command[] = [
     writes: true,
     asks: true,
     examples: ['agents connect cursor', 'agents connect cursor --dry-run'],
-    load: async () => (await import('../agents/connect.ts')).connectAgent,
+    load: async () => (await import('../agents/connection.ts')).connectAgent,
   },
   {
     name: 'agents disconnect',
@@ -57,7 +57,7 @@ export const AGENTS_TABLE: readonly Command[] = [
     writes: true,
     asks: true,
     examples: ['agents disconnect cursor'],
-    load: async () => (await import('../agents/disconnect.ts')).disconnectAgent,
+    load: async () => (await import('../agents/connection.ts')).disconnectAgent,
   },
   {
     name: 'agents restore',
@@ -67,7 +67,7 @@ export const AGENTS_TABLE: readonly Command[] = [
     writes: true,
     asks: true,
     examples: ['agents restore cursor --dry-run'],
-    load: async () => (await import('../agents/restore.ts')).restoreAgent,
+    load: async () => (await import('../agents/connection.ts')).restoreAgent,
   },
   {
     name: 'agents apply',
@@ -76,7 +76,7 @@ export const AGENTS_TABLE: readonly Command[] = [
     words: [AGENT, PRESET],
     writes: true,
     examples: ['agents apply cursor work'],
-    load: async () => (await import('../agents/apply.ts')).applyPreset,
+    load: async () => (await import('../agents/presets.ts')).applyPreset,
   },
   {
     name: 'enable',
@@ -88,7 +88,7 @@ export const AGENTS_TABLE: readonly Command[] = [
     writes: true,
     examples: ['enable github --in cursor,claude-code'],
     exits: { 9: 'some agents failed' },
-    load: async () => (await import('../agents/enable.ts')).enable,
+    load: async () => (await import('../agents/enable-disable.ts')).enable,
   },
   {
     name: 'disable',
@@ -100,14 +100,14 @@ export const AGENTS_TABLE: readonly Command[] = [
     writes: true,
     examples: ['disable slack --in cursor --dry-run'],
     exits: { 9: 'some agents failed' },
-    load: async () => (await import('../agents/disable.ts')).disable,
+    load: async () => (await import('../agents/enable-disable.ts')).disable,
   },
   {
     name: 'presets ls',
     group: 'Care',
     does: 'List the presets.',
     examples: ['presets ls'],
-    load: async () => (await import('../agents/presets-ls.ts')).listPresets,
+    load: async () => (await import('../agents/presets.ts')).listPresets,
   },
   {
     name: 'presets save',
@@ -120,7 +120,7 @@ export const AGENTS_TABLE: readonly Command[] = [
     },
     writes: true,
     examples: ['presets save work --from cursor', 'presets save work --servers github,linear'],
-    load: async () => (await import('../agents/presets-save.ts')).savePreset,
+    load: async () => (await import('../agents/presets.ts')).savePreset,
   },
   {
     name: 'presets apply',
@@ -129,7 +129,7 @@ export const AGENTS_TABLE: readonly Command[] = [
     words: [PRESET, AGENT],
     writes: true,
     examples: ['presets apply work cursor'],
-    load: async () => (await import('../agents/apply.ts')).applyPreset,
+    load: async () => (await import('../agents/presets.ts')).applyPreset,
   },
   {
     name: 'presets rm',
@@ -139,6 +139,6 @@ export const AGENTS_TABLE: readonly Command[] = [
     writes: true,
     asks: true,
     examples: ['presets rm work --yes'],
-    load: async () => (await import('../agents/presets-rm.ts')).removePreset,
+    load: async () => (await import('../agents/presets.ts')).removePreset,
   },
 ]

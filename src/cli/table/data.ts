@@ -35,7 +35,7 @@ export const DATA: readonly Command[] = [
     group: 'Care',
     does: 'List the backups of the files of agents.',
     examples: ['backup ls'],
-    load: async () => (await import('../data/backup-ls.ts')).listBackups,
+    load: async () => (await import('../data/backups.ts')).listBackups,
   },
   {
     name: 'backup restore',
@@ -48,7 +48,7 @@ export const DATA: readonly Command[] = [
     asks: true,
     examples: ['backup restore --all --dry-run', 'backup restore cursor'],
     exits: { 9: 'some files could not be restored' },
-    load: async () => (await import('../data/backup-restore.ts')).restoreBackup,
+    load: async () => (await import('../data/backups.ts')).restoreBackup,
   },
   {
     name: 'export',
@@ -63,7 +63,7 @@ export const DATA: readonly Command[] = [
     writes: true,
     examples: ['export toolroom.json', 'export -'],
     exits: { 6: 'the file exists' },
-    load: async () => (await import('../data/export.ts')).exportToFile,
+    load: async () => (await import('../data/export-file.ts')).exportToFile,
   },
   {
     name: 'import',
@@ -75,7 +75,7 @@ export const DATA: readonly Command[] = [
     writes: true,
     examples: ['import toolroom.json --dry-run', 'import toolroom.json --update'],
     exits: { 9: 'a part was refused' },
-    load: async () => (await import('../data/import.ts')).importFile,
+    load: async () => (await import('../data/export-file.ts')).importFile,
   },
   {
     name: 'config get',
@@ -84,7 +84,7 @@ export const DATA: readonly Command[] = [
     words: [{ ...KEY, optional: true }],
     examples: ['config get', 'config get log_level --plain'],
     also: ['settings'],
-    load: async () => (await import('../data/config-get.ts')).getSetting,
+    load: async () => (await import('../data/config.ts')).getSetting,
   },
   {
     name: 'config set',
@@ -96,21 +96,21 @@ export const DATA: readonly Command[] = [
     writes: true,
     examples: ['config set log_level debug', 'config set port --default'],
     exits: { 6: 'a flag or an environment variable decides' },
-    load: async () => (await import('../data/config-set.ts')).setSetting,
+    load: async () => (await import('../data/config.ts')).setSetting,
   },
   {
     name: 'config path',
     group: 'Care',
     does: 'Show where Toolroom stores its settings and data.',
     examples: ['config path'],
-    load: async () => (await import('../data/config-path.ts')).showPaths,
+    load: async () => (await import('../data/config.ts')).showPaths,
   },
   {
     name: 'token show',
     group: 'Care',
     does: 'Print the token.',
     examples: ['token show'],
-    load: async () => (await import('../data/token-show.ts')).showToken,
+    load: async () => (await import('../data/token.ts')).showToken,
   },
   {
     name: 'token rotate',
@@ -120,14 +120,14 @@ export const DATA: readonly Command[] = [
     asks: true,
     examples: ['token rotate'],
     exits: { 6: 'AUTH_TOKEN decides' },
-    load: async () => (await import('../data/token-rotate.ts')).rotateToken,
+    load: async () => (await import('../data/token.ts')).rotateToken,
   },
   {
     name: 'secrets ls',
     group: 'Care',
     does: 'List the named secrets, and which servers use them. Never their values.',
     examples: ['secrets ls'],
-    load: async () => (await import('../data/secrets-ls.ts')).listSecrets,
+    load: async () => (await import('../data/secrets.ts')).listSecrets,
   },
   {
     name: 'secrets set',
@@ -137,7 +137,7 @@ export const DATA: readonly Command[] = [
     words: [NAME],
     writes: true,
     examples: ['secrets set GITHUB_TOKEN', 'secrets set GITHUB_TOKEN < token.txt'],
-    load: async () => (await import('../data/secrets-set.ts')).setSecret,
+    load: async () => (await import('../data/secrets.ts')).setSecret,
   },
   {
     name: 'secrets rm',
@@ -147,7 +147,7 @@ export const DATA: readonly Command[] = [
     writes: true,
     asks: true,
     examples: ['secrets rm GITHUB_TOKEN'],
-    load: async () => (await import('../data/secrets-rm.ts')).removeSecret,
+    load: async () => (await import('../data/secrets.ts')).removeSecret,
   },
   {
     name: 'completion',
@@ -165,7 +165,7 @@ export const DATA: readonly Command[] = [
     flags: { 'no-browser': { does: 'Do not open a browser.' } },
     examples: ['docs', 'docs --no-browser'],
     also: ['guide', 'manual'],
-    load: async () => (await import('../service/docs.ts')).openDocs,
+    load: async () => (await import('../service/open.ts')).openDocs,
   },
   {
     name: 'version',

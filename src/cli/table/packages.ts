@@ -41,14 +41,14 @@ export const PACKAGES: readonly Command[] = [
     asks: true,
     examples: ['uninstall @playwright/mcp'],
     exits: { 6: 'servers run from it' },
-    load: async () => (await import('../packages/uninstall.ts')).uninstallPackage,
+    load: async () => (await import('../packages/installed.ts')).uninstallPackage,
   },
   {
     name: 'outdated',
     group: 'Packages',
     does: 'Ask the registry which installed packages have a newer version.',
     examples: ['outdated'],
-    load: async () => (await import('../packages/outdated.ts')).listOutdated,
+    load: async () => (await import('../packages/installed.ts')).listOutdated,
   },
   {
     name: 'update',
@@ -60,7 +60,7 @@ export const PACKAGES: readonly Command[] = [
     examples: ['update @playwright/mcp', 'update --all --dry-run'],
     exits: { 9: 'some packages failed' },
     also: ['upgrade'],
-    load: async () => (await import('../packages/update.ts')).updatePackages,
+    load: async () => (await import('../packages/installed.ts')).updatePackages,
   },
   {
     name: 'images pull',
@@ -72,6 +72,6 @@ export const PACKAGES: readonly Command[] = [
     examples: ['images pull mcp/time', 'images pull node:22-slim'],
     exits: { 130: 'cancelled' },
     also: ['pull'],
-    load: async () => (await import('../packages/images-pull.ts')).pullImage,
+    load: async () => (await import('../packages/images.ts')).pullImage,
   },
 ]

@@ -63,7 +63,7 @@ export const SERVICE: readonly Command[] = [
     writes: true,
     examples: ['down'],
     also: ['shutdown', 'quit', 'exit'],
-    load: async () => (await import('../service/down.ts')).down,
+    load: async () => (await import('../service/stop-service.ts')).down,
   },
   {
     name: 'status',
@@ -89,7 +89,7 @@ export const SERVICE: readonly Command[] = [
     text: 'Writes a file for the service manager of your user account, which needs no root. On Linux that is systemd, on macOS launchd, on Windows the Task Scheduler. A Toolroom that is running is stopped first. Settings come from config.json: see `toolroom help settings`.',
     writes: true,
     examples: ['service install', 'service install --dry-run'],
-    load: async () => (await import('../autostart/install.ts')).installService,
+    load: async () => (await import('../autostart/autostart.ts')).installService,
   },
   {
     name: 'service uninstall',
@@ -98,7 +98,7 @@ export const SERVICE: readonly Command[] = [
     text: 'Deletes the file that `toolroom service install` wrote. Your servers and settings stay.',
     writes: true,
     examples: ['service uninstall'],
-    load: async () => (await import('../autostart/uninstall.ts')).uninstallService,
+    load: async () => (await import('../autostart/autostart.ts')).uninstallService,
   },
   {
     name: 'service status',
@@ -106,7 +106,7 @@ export const SERVICE: readonly Command[] = [
     does: 'Show whether the service is installed, enabled and running.',
     examples: ['service status', 'service status --json'],
     exits: { 3: 'not installed, or not running' },
-    load: async () => (await import('../autostart/status.ts')).showServiceState,
+    load: async () => (await import('../autostart/autostart.ts')).showServiceState,
   },
   {
     name: 'login',

@@ -20,7 +20,7 @@ export const TOOLS: readonly Command[] = [
     words: [{ name: 'STATE', oneOf: ['on', 'off'] }, SERVER, { ...TOOL, many: true }],
     writes: true,
     examples: ['tool off github delete_repository'],
-    load: async () => (await import('../tools/tool.ts')).switchTools,
+    load: async () => (await import('../tools/tools.ts')).switchTools,
   },
   {
     name: 'review',

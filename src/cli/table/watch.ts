@@ -21,7 +21,7 @@ export const WATCH: readonly Command[] = [
     },
     examples: ['logs github -f', 'logs --level warn --since 10m'],
     also: ['log', 'tail'],
-    load: async () => (await import('../watch/logs.ts')).showLogs,
+    load: async () => (await import('../watch/logs-traffic-events.ts')).showLogs,
   },
   {
     name: 'traffic',
@@ -36,7 +36,7 @@ export const WATCH: readonly Command[] = [
     },
     examples: ['traffic -f', 'traffic github --failed --since 1h'],
     also: ['calls'],
-    load: async () => (await import('../watch/traffic.ts')).showTraffic,
+    load: async () => (await import('../watch/logs-traffic-events.ts')).showTraffic,
   },
   {
     name: 'events',
@@ -46,7 +46,7 @@ export const WATCH: readonly Command[] = [
     flags: { follow: FOLLOW, since: SINCE, limit: LIMIT },
     examples: ['events', 'events -f'],
     also: ['history'],
-    load: async () => (await import('../watch/events.ts')).showEvents,
+    load: async () => (await import('../watch/logs-traffic-events.ts')).showEvents,
   },
   {
     name: 'top',

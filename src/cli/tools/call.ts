@@ -1,11 +1,15 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { type SseEvent, SseReader } from '../../mcp/protocol/sse-reader.ts'
+import { MEBIBYTE, RemoteFailure } from '../../net/http-failure.ts'
+import type { HttpResponse } from '../../net/http-response.ts'
 import type { Answer, Context, Run } from '../run/context.ts'
-import { usage } from '../run/failure.ts'
-import { toned } from '../run/line.ts'
+import { notRunning, unreachable, usage } from '../run/failure.ts'
+import { type Line, type Tone, toned } from '../run/line.ts'
 import { readStdin } from '../run/stdin.ts'
 import { isStdio, serverNamed } from '../servers/any-server.ts'
-import { streamedCall } from './streamed-call.ts'
-import { type Tool, toolNamed, toolsOf } from './tools-of.ts'
+import { type Tool, toolNamed, toolsOf } from './tools.ts'
+
+const MAX_BYTES = 64 * MEBIBYTE
 
 /** `toolroom call SERVER TOOL [KEY=VALUE...]`: exits with 7 if the tool answers with an error. */
 export const callTool: Run = async (context) => {
@@ -70,6 +74,68 @@ function valueFor({ input_schema }: Tool, key: string, text: string): unknown {
   } catch {
     return text
   }
+}
+
+/**
+ * Calls a tool. Meanwhile its progress and its log messages go to stderr, and its questions to the terminal. Resolves with the
+ * result. Ctrl-C closes the connection, which cancels the call.
+ */
+async function streamedCall(
+  { service, note, during, api }: Context,
+  path: string,
+  body: object,
+  tool: string,
+): Promise<unknown> {
+  const onInterrupt = () => {
+    note(`Cancelled ${tool}`)
+    process.exit(130)
+  }
+  process.once('SIGINT', onInterrupt)
+  const phase = `Calling ${tool}`
+  const headers = { accept: 'text/event-stream' }
+  try {
+    const opened = service.open({ method: 'POST', path, body, timeoutMs: null, headers })
+    const events = eventsOf(await during(phase, opened))
+    for (;;) {
+      const { value, done } = await during(phase, events.next())
+      if (done) throw notRunning('Toolroom closed the connection before the result')
+      const data: unknown = JSON.parse(value.data.toString())
+      if (value.event === 'result') return data
+      if (!isObject(data)) continue
+      if (value.event === 'error') throw service.refusal(Number(data.status), data)
+      if (value.event === 'progress') note(progressLine(data))
+      if (value.event === 'log') note(logLine(data))
+      if (value.event === 'elicitation') await (await import('./elicitation.ts')).elicit(api, tool, data)
+    }
+  } catch (error) {
+    throw error instanceof RemoteFailure ? unreachable(service.address, error) : error
+  } finally {
+    process.off('SIGINT', onInterrupt)
+  }
+}
+
+async function* eventsOf(response: HttpResponse): AsyncGenerator<SseEvent, undefined> {
+  const events: SseEvent[] = []
+  const reader = new SseReader((event) => events.push(event), MAX_BYTES)
+  for await (const chunk of response.chunks()) {
+    reader.push(chunk)
+    yield* events.splice(0)
+  }
+}
+
+/** `2/5  Copying files` */
+function progressLine({ progress, total, message }: Readonly<Record<string, unknown>>): Line {
+  const share = total === undefined ? `${progress}` : `${progress}/${total}`
+  return [toned('dim', share), message === undefined ? '' : `  ${message}`]
+}
+
+const TONES: Readonly<Record<string, Tone>> = { debug: 'dim', info: 'dim', notice: 'dim', warning: 'warn' }
+
+/** `warning  db: the cache is cold` */
+function logLine({ level, logger, data }: Readonly<Record<string, unknown>>): Line {
+  const name = String(level ?? 'info')
+  const text = typeof data === 'string' ? data : JSON.stringify(data)
+  return [toned(TONES[name] ?? 'err', name), `  ${logger === undefined ? '' : `${logger}: `}${text}`]
 }
 
 function answerOf(result: unknown, name: string): Answer {

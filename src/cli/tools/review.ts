@@ -4,7 +4,7 @@ import type { Api, Schemas } from '../run/service-client.ts'
 import { counted } from '../run/units.ts'
 import { type AnyServer, isStdio, serverNamed } from '../servers/any-server.ts'
 
-import { type Tool, toolNamed, toolsOf } from './tools-of.ts'
+import { type Tool, toolNamed, toolsOf } from './tools.ts'
 
 type Prompt = Schemas['Prompt']
 type Instructions = Schemas['Instructions']

@@ -1,9 +1,12 @@
-import type { Run } from '../run/context.ts'
+import { didYouMean } from '../../kernel/did-you-mean.ts'
+import { dryRun, type Run } from '../run/context.ts'
 import { Failure } from '../run/failure.ts'
 import { type Span, toned } from '../run/line.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
 import { counted, thousands } from '../run/units.ts'
-import { allServers, serverNamed } from '../servers/any-server.ts'
-import { type Tool, toolsOf } from './tools-of.ts'
+import { type AnyServer, allServers, isStdio, serverNamed } from '../servers/any-server.ts'
+
+export type Tool = Schemas['Tool']
 
 /** `toolroom tools [SERVER]` */
 export const listTools: Run = async ({ api, given }) => {
@@ -48,4 +51,49 @@ function stateOf({ enabled, state, change }: Tool): Span {
   if (state === 'held') return toned('warn', '▲ held')
   if (change) return toned('warn', '▲ changed')
   return enabled ? toned('ok', '● on') : toned('dim', '○ off')
+}
+
+/** `toolroom tool on|off SERVER TOOL...` */
+export const switchTools: Run = async ({ api, given }) => {
+  const enabled = given.word('STATE') === 'on'
+  const server = await serverNamed(api, given.word('SERVER'))
+  const known = await toolsOf(api, server)
+  const names = given.words('TOOL').map((word) => toolNamed(known, word, server.id).name)
+  const changed = names.filter((name) => known.some((tool) => tool.name === name && tool.enabled !== enabled))
+  const json = { server_id: server.id, enabled, tools: names, changed }
+  const state = enabled ? 'on' : 'off'
+  if (given.is('dry-run'))
+    return dryRun(
+      json,
+      names.map((name) => `Would switch ${name} ${state}${changed.includes(name) ? '' : ' (it is already)'}`),
+    )
+  const settings = names.map((name) => [name, { ...server.tools[name], enabled }] as const)
+  const body = { tools: { ...server.tools, ...Object.fromEntries(settings) } }
+  const path = { id: server.id }
+  if (isStdio(server)) await api.patch('/api/servers/{id}', { path, body })
+  else await api.put('/api/http-servers/{id}', { path, body })
+  return {
+    json,
+    lines: names.map((name) => `${server.id} ${name} is ${state}`),
+    next: `next: toolroom tools ${server.id}`,
+  }
+}
+
+/** The tools of a server, from its last listing if it does not run. */
+export async function toolsOf(api: Api, server: AnyServer): Promise<Tool[]> {
+  const path = { id: server.id }
+  const list = isStdio(server)
+    ? await api.get('/api/servers/{id}/tools', { path })
+    : await api.get('/api/http-servers/{id}/tools', { path })
+  return list.items
+}
+
+/** The tool with this name, or the only one that begins with it. */
+export function toolNamed(tools: readonly Tool[], given: string, server: string): Tool {
+  const begun = tools.filter(({ name }) => name.startsWith(given))
+  const found = tools.find(({ name }) => name === given) ?? (begun.length === 1 ? begun[0] : undefined)
+  if (found) return found
+  const names = (begun.length > 1 ? begun : tools).map(({ name }) => name)
+  const hint = begun.length > 1 ? `Several begin with it: ${names.join(', ')}` : didYouMean(given, names)
+  throw new Failure('not_found', `${server} has no tool '${given}'`, hint ?? `See toolroom tools ${server}`)
 }

@@ -1,0 +1,67 @@
+import type { Answer, Context, Run } from '../run/context.ts'
+import { agentNamed } from './agent-named.ts'
+import { diffLines, type FileChange, writtenLines } from './file-change.ts'
+
+/** `toolroom agents connect AGENT` */
+export const connectAgent: Run = async (context) => {
+  const { api, given } = context
+  const { agent_type, name } = await agentNamed(api, given.word('AGENT'))
+  const options = { take_over: !given.is('keep'), bridge: given.is('bridge'), create: given.is('create') }
+  return writeFiles(context, {
+    question: `Connect ${name} to the gateway`,
+    change: async (dry_run) => [
+      await api.post('/api/agents/{agent_type}/connect', {
+        path: { agent_type },
+        body: { ...options, dry_run },
+      }),
+    ],
+    next: `next: toolroom agents show ${agent_type}    undo: toolroom agents disconnect ${agent_type}`,
+  })
+}
+
+/** `toolroom agents disconnect AGENT` */
+export const disconnectAgent: Run = async (context) => {
+  const { api, given } = context
+  const { agent_type, name } = await agentNamed(api, given.word('AGENT'))
+  return writeFiles(context, {
+    question: `Disconnect ${name} from the gateway, and give it its own entries back`,
+    change: async (dry_run) => [
+      await api.post('/api/agents/{agent_type}/disconnect', { path: { agent_type }, body: { dry_run } }),
+    ],
+  })
+}
+
+/** `toolroom agents restore AGENT`: everything that Toolroom wrote leaves the agent's files. */
+export const restoreAgent: Run = async (context) => {
+  const { api, given } = context
+  const { agent_type, name } = await agentNamed(api, given.word('AGENT'))
+  return writeFiles(context, {
+    question: `Remove everything that Toolroom wrote for ${name}`,
+    change: async (dry_run) =>
+      (await api.post('/api/backups/restore', { body: { agent_type, dry_run } })).items,
+  })
+}
+
+interface Writing {
+  /** A verb and its object: `Connect cursor`. */
+  readonly question: string
+  readonly change: (isDry: boolean) => Promise<readonly FileChange[]>
+  readonly next?: string
+}
+
+/** Shows the diff, asks, and writes. Every write leaves a backup. */
+async function writeFiles(context: Context, { question, change, next }: Writing): Promise<Answer> {
+  const { given, note, confirm, during } = context
+  const planned = await during('Reading the files', change(true))
+  if (given.is('dry-run'))
+    return {
+      json: { dry_run: true, items: planned },
+      lines: [...planned.flatMap(diffLines), 'Nothing was written (--dry-run).'],
+    }
+  if (planned.some(({ changed }) => changed)) {
+    if (!given.is('yes')) for (const line of planned.flatMap(diffLines)) note(line)
+    await confirm(`${question}?`)
+  }
+  const items = await during('Writing', change(false))
+  return { json: { dry_run: false, items }, lines: writtenLines(items), next }
+}

@@ -1,4 +1,0 @@
-import { switchServer } from './switch-servers.ts'
-
-/** `toolroom disable SERVER --in AGENT` */
-export const disable = switchServer(false)

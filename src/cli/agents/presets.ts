@@ -1,0 +1,98 @@
+import { type Context, dryRun, type Run } from '../run/context.ts'
+import { usage } from '../run/failure.ts'
+import { findNamed } from '../run/find-named.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
+import { counted, thousands } from '../run/units.ts'
+import { allServers } from '../servers/any-server.ts'
+import { agentNamed } from './agent-named.ts'
+
+/** `toolroom presets ls` */
+export const listPresets: Run = async ({ api }) => {
+  const { items } = await api.get('/api/presets')
+  const [first] = items
+  if (!first)
+    return {
+      json: { items },
+      plain: [],
+      lines: ['No presets yet.'],
+      next: 'next: toolroom presets save NAME --from AGENT',
+    }
+  return {
+    json: { items },
+    table: {
+      head: ['PRESET', 'SERVERS', 'TOOLS', 'CHANGED'],
+      rows: items.map(({ name, servers, tools, updated_at }) => [
+        name,
+        servers === null ? 'all' : servers.join(' '),
+        Object.keys(tools).length === 0 ? 'all' : `chosen in ${counted(Object.keys(tools).length, 'server')}`,
+        updated_at.slice(0, 16).replace('T', ' '),
+      ]),
+    },
+    next: `next: toolroom presets apply ${first.name} AGENT`,
+  }
+}
+
+/** `toolroom presets save PRESET --from AGENT`, or `--servers LIST` */
+export const savePreset: Run = async (context) => {
+  const { api, given } = context
+  const name = given.word('PRESET')
+  const body = await choiceOf(context)
+  const what = body.servers === null || body.servers === undefined ? 'all servers' : body.servers.join(', ')
+  if (given.is('dry-run')) return dryRun({ name, ...body }, [`Would save ${name}: ${what}`])
+  const preset = await api.put('/api/presets/{name}', { path: { name }, body })
+  const next = `next: toolroom presets apply ${name} AGENT`
+  return { json: preset, lines: [`Saved ${name}: ${what}`], next }
+}
+
+async function choiceOf({ api, given }: Context): Promise<Schemas['PresetInput']> {
+  const agent = given.flag('from')
+  const list = given.flag('servers')
+  if ((agent === undefined) === (list === undefined))
+    throw usage('Which servers?', 'Add --from AGENT or --servers LIST')
+  if (list !== undefined) {
+    const servers = await allServers(api)
+    return { servers: list.split(',').map((word) => findNamed(servers, word.trim(), 'server').id) }
+  }
+  const { agent_type } = await agentNamed(api, agent ?? '')
+  const { servers, tools } = await api.get('/api/agents/{agent_type}/tools', { path: { agent_type } })
+  return { servers, tools }
+}
+
+/** `toolroom agents apply AGENT PRESET`, and `toolroom presets apply PRESET AGENT` */
+export const applyPreset: Run = async ({ api, given }) => {
+  const { agent_type } = await agentNamed(api, given.word('AGENT'))
+  const preset = await presetNamed(api, given.word('PRESET'))
+  const dry_run = given.is('dry-run')
+  const body = { preset, dry_run }
+  const report = await api.post('/api/agents/{agent_type}/apply', { path: { agent_type }, body })
+  const { visible, warnings } = report
+  const shown = `${counted(visible.servers, 'server')}, ${counted(visible.tools, 'tool')}, about ${thousands(visible.tokens)} tokens`
+  return {
+    json: report,
+    lines: [
+      `${agent_type} ${dry_run ? 'would get' : 'gets'} ${preset}: ${shown}`,
+      ...warnings.map((warning) => `! ${warning}`),
+      ...(dry_run ? ['Nothing was changed (--dry-run).'] : []),
+    ],
+    next: dry_run ? undefined : `next: toolroom agents show ${agent_type}`,
+  }
+}
+
+/** `toolroom presets rm PRESET` */
+export const removePreset: Run = async ({ api, given, confirm }) => {
+  const name = await presetNamed(api, given.word('PRESET'))
+  if (given.is('dry-run'))
+    return {
+      json: { dry_run: true, name },
+      lines: [`Would delete the preset ${name}. Nothing was changed (--dry-run).`],
+    }
+  await confirm(`Delete the preset ${name}?`)
+  await api.delete('/api/presets/{name}', { path: { name } })
+  return { json: { name, removed: true }, lines: [`Deleted the preset ${name}.`] }
+}
+
+async function presetNamed(api: Api, given: string): Promise<string> {
+  const { items } = await api.get('/api/presets')
+  const named = items.map(({ name }) => ({ id: name, name }))
+  return findNamed(named, given, 'preset').name
+}

@@ -1,0 +1,133 @@
+import type { Run } from '../run/context.ts'
+import { type Line, type Span, toned } from '../run/line.ts'
+import type { Schemas } from '../run/service-client.ts'
+import { shortPath, thousands } from '../run/units.ts'
+import { withReadingApi } from '../service/service-on-demand.ts'
+import { type AgentSummary, agentNamed, agentsOf } from './agent-named.ts'
+import { diffLines } from './file-change.ts'
+
+const AGENT_HEAD = ['AGENT', 'SERVERS', 'VIA', 'TOOLS', '~TOKENS', 'FILE', '']
+
+/** `toolroom agents` */
+export const listAgents: Run = async (context) => {
+  const { given } = context
+  const all = await withReadingApi(context, agentsOf)
+  const agents = given.is('all') ? all : all.filter(isHere)
+  const [first] = agents
+  if (!first)
+    return {
+      json: { items: [] },
+      plain: [],
+      lines: ['No agent was found on this computer.'],
+      next: 'next: toolroom agents --all',
+    }
+  return {
+    json: { items: agents },
+    table: { head: AGENT_HEAD, rows: agents.map(agentRow) },
+    next: `next: toolroom agents show ${first.agent_type}`,
+  }
+}
+
+/** Found on this computer, or with a file of its own. */
+const isHere = ({ installed, scopes }: AgentSummary): boolean =>
+  installed ||
+  scopes.some(({ exists, server_count, parse_error }) => exists && (server_count > 0 || parse_error))
+
+function agentRow(agent: AgentSummary): Span[] {
+  const { agent_type, server_count, connected_via, visible } = agent
+  const isGateway = connected_via === 'gateway'
+  return [
+    agent_type,
+    server_count,
+    connected_via ?? null,
+    isGateway ? visible?.tools : null,
+    isGateway ? thousands(visible?.tokens) : null,
+    fileOf(agent),
+    problemOf(agent),
+  ]
+}
+
+function fileOf({ scopes }: AgentSummary): string | null {
+  const file = scopes.find(({ exists }) => exists) ?? scopes[0]
+  return file ? shortPath(file.path) : null
+}
+
+function problemOf({ scopes, drift, installed }: AgentSummary): Span {
+  for (const { parse_error, problem } of scopes) {
+    if (parse_error) return toned('err', `! line ${parse_error.line}: ${parse_error.message}`)
+    if (problem !== null) return toned('err', `! ${problem}`)
+  }
+  if (drift.length > 0) return toned('warn', `≠ ${drift.map(({ name }) => name).join(', ')}`)
+  return installed ? '' : toned('dim', 'not found')
+}
+
+const ENTRY_HEAD = ['ENTRY', 'TYPE', 'STATE', 'SCOPE', 'SERVER', 'RUNS']
+
+/** `toolroom agents show AGENT` */
+export const showAgent: Run = async ({ api, given }) => {
+  const { agent_type } = await agentNamed(api, given.word('AGENT'))
+  const agent = await api.get('/api/agents/{agent_type}', { path: { agent_type } })
+  const { name, scopes, servers, reload_hint, notes, installed } = agent
+  const files = scopes.map(
+    ({ scope, path, exists, parse_error }): Line => [
+      `  ${scope}  ${shortPath(path)}`,
+      parse_error
+        ? toned('err', `  ! line ${parse_error.line}: ${parse_error.message}`)
+        : exists
+          ? ''
+          : toned('dim', '  no such file'),
+    ],
+  )
+  return {
+    json: agent,
+    ...(servers.length > 0 && { table: { head: ENTRY_HEAD, rows: servers.map(entryRow) } }),
+    plain: servers.map(({ name: entry, type, scope, linked_server_id }) => [
+      entry,
+      type,
+      scope,
+      linked_server_id,
+    ]),
+    title: [
+      `${name}${installed ? '' : ' was not found on this computer'}`,
+      ...files,
+      ...notes.map((note) => `  ${note}`),
+      ...(reload_hint === null ? [] : [`Reload: ${reload_hint}`]),
+    ],
+    next: `next: toolroom agents connect ${agent_type} --dry-run`,
+  }
+}
+
+function entryRow(entry: Schemas['AgentEntry']): Span[] {
+  const { name, type, scope, linked_server_id, url, command, args = [] } = entry
+  return [name, type, entryState(entry), scope, linked_server_id, url ?? [command ?? '', ...args].join(' ')]
+}
+
+function entryState({ parked, problem, differs, enabled }: Schemas['AgentEntry']): Span {
+  if (problem !== null) return toned('err', `✕ ${problem}`)
+  if (parked) return toned('dim', '○ parked')
+  if (differs.length > 0) return toned('warn', `≠ ${differs.join(', ')}`)
+  return enabled === false ? toned('dim', '○ off') : toned('ok', '● on')
+}
+
+/** `toolroom agents diff AGENT`: what Toolroom would write over entries that differ from their servers. */
+export const diffAgent: Run = async ({ api, given }) => {
+  const { agent_type } = await agentNamed(api, given.word('AGENT'))
+  const path = { agent_type }
+  const { servers } = await api.get('/api/agents/{agent_type}', { path })
+  const ids = servers.flatMap(({ linked_server_id, differs }) =>
+    linked_server_id !== null && differs.length > 0 ? [linked_server_id] : [],
+  )
+  if (ids.length === 0)
+    return {
+      json: { agent_type, changed: false, diff: '' },
+      lines: [`The entries of ${agent_type} are those of Toolroom.`],
+      plain: [],
+    }
+  const body = { server_ids: ids, dry_run: true }
+  const report = await api.put('/api/agents/{agent_type}/servers', { path, body })
+  return {
+    json: report,
+    lines: diffLines(report),
+    next: `next: toolroom enable ${ids[0]} --in ${agent_type}`,
+  }
+}

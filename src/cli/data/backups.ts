@@ -1,0 +1,89 @@
+import { agentTypesNamed } from '../agents/agent-named.ts'
+import { type Context, exitOf, type Run } from '../run/context.ts'
+import { usage } from '../run/failure.ts'
+import { type Line, toned } from '../run/line.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
+import { bytes, clock } from '../run/units.ts'
+import { withOwnService } from '../service/service-on-demand.ts'
+
+type Report = Schemas['RestoreReport']
+type Item = Report['items'][number]
+
+/** `toolroom backup ls` */
+export const listBackups: Run = async (context) => {
+  const list = await withOwnService(context, (api) => api.get('/api/backups'))
+  if (list.items.length === 0)
+    return { json: list, plain: [], lines: ['No backups yet: Toolroom has changed no file of an agent.'] }
+  return {
+    json: list,
+    table: {
+      head: ['TIME', 'AGENT', 'BEFORE', 'SIZE', 'FILE'],
+      rows: list.items.map(({ ts, agent_type, action, names, original, bytes: size, path }) => [
+        clock(ts),
+        agent_type,
+        `${action.replace('_', ' ')} ${names.join(', ')}${original ? ' (first original)' : ''}`.trim(),
+        bytes(size),
+        path,
+      ]),
+    },
+    plain: list.items.map(({ id, ts, agent_type, scope, action, path }) => [
+      id,
+      ts,
+      agent_type,
+      scope,
+      action,
+      path,
+    ]),
+    next: 'next: toolroom backup restore AGENT --dry-run',
+  }
+}
+
+/** `toolroom backup restore AGENT|--all` */
+export const restoreBackup: Run = async (context) => {
+  const name = context.given.wordIfAny('AGENT')
+  if ((name === undefined) === !context.given.is('all'))
+    throw usage('Name an agent, or give --all', 'For example: toolroom backup restore cursor --dry-run')
+  return withOwnService(context, (api) => restore(context, api, name))
+}
+
+async function restore({ given, confirm, during, note }: Context, api: Api, name: string | undefined) {
+  const [agent_type] = name === undefined ? [] : await agentTypesNamed(api, [name])
+  const chosen = agent_type === undefined ? {} : { agent_type }
+  const planned = await api.post('/api/backups/restore', { body: { ...chosen, dry_run: true } })
+  if (planned.items.length === 0) return { json: planned, plain: [], lines: ['There is nothing to restore.'] }
+  if (given.is('dry-run'))
+    return {
+      ...shown(planned),
+      lines: [...planned.items.flatMap(linesOf), 'Nothing was changed (--dry-run).'],
+    }
+  if (!given.is('yes')) for (const line of planned.items.flatMap(linesOf)) note(line)
+  await confirm('Write these files?')
+  return shown(await during('Restoring', api.post('/api/backups/restore', { body: chosen })))
+}
+
+function shown(report: Report) {
+  const failed = report.items.filter(({ problem }) => problem !== null).length
+  return {
+    json: report,
+    lines: report.items.flatMap(linesOf),
+    plain: report.items.map(({ agent_type, path, changed, exact, problem }) => [
+      agent_type,
+      path,
+      problem ?? (changed ? (exact ? 'exact' : 'changed') : 'unchanged'),
+    ]),
+    exit: exitOf(failed, report.items.length),
+  }
+}
+
+function linesOf({ agent_type, path, exact, changed, diff, problem, reload_hint }: Item): Line[] {
+  if (problem !== null) return [[toned('err', '✕ '), `${agent_type}  ${path}: ${problem}`]]
+  const what = changed ? (exact ? 'byte for byte as before' : 'only our entries change') : 'unchanged'
+  return [
+    [toned('ok', '✓ '), `${agent_type}  ${path}: ${what}`],
+    ...diff
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line): Line => [toned(line.startsWith('-') ? 'err' : line.startsWith('+') ? 'ok' : 'dim', line)]),
+    ...(changed && reload_hint !== null ? [[toned('dim', `  Reload: ${reload_hint}`)]] : []),
+  ]
+}

@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs'
+import { runningInstance } from '../../kernel/config/running-instance.ts'
+import { type AgentSummary, agentsOf } from '../agents/agent-named.ts'
+import type { Context } from '../run/context.ts'
+import { Failure } from '../run/failure.ts'
+import type { Api, Schemas } from '../run/service-client.ts'
+import { bytes, counted, shortPath } from '../run/units.ts'
+import { allServers, needsHelp } from '../servers/any-server.ts'
+import { type Finding, type Fix, hint, ok, problem } from './finding.ts'
+
+export const NOT_RUNNING: Finding = hint(
+  'The service is not running, so the servers were not checked',
+  'toolroom up',
+)
+
+/** The service itself, its token, and which servers do not work. */
+export async function toolroomFindings({ service, given, config }: Context, api: Api): Promise<Finding[]> {
+  const [health, servers, { items: notices }] = await Promise.all([
+    api.get('/api/health'),
+    allServers(api),
+    api.get('/api/notices', { query: { state: 'open' } }),
+  ])
+  const pid = given.flag('url') === undefined ? runningInstance(config.folders.data)?.pid : undefined
+  const failing = health.checks.filter((check) => !check.ok)
+  const weak = notices.find(({ kind }) => kind === 'weak_token')
+  const settings = notices.filter(({ kind }) => kind === 'settings')
+  const troubled = servers.filter(needsHelp)
+  const at = `service ${health.version} at ${service.address}`
+  return [
+    ok(pid === undefined ? at : `${at}, process ${pid}${memoryOf(pid)}`),
+    ...(failing.length === 0 ? [ok('database, logs and disk')] : []),
+    ...failing.map(({ name, detail }) => problem(`${name}: ${detail ?? 'does not work'}`)),
+    weak ? hint(weak.text, 'toolroom token rotate') : ok('token is random'),
+    ...settings.map(({ text }) => hint(text)),
+    ...(troubled.length === 0 && servers.length > 0
+      ? [ok(`${counted(servers.length, 'server')} without problems`)]
+      : []),
+    ...troubled.map(({ id, name, health: { summary } }) =>
+      problem(`${name}: ${summary}`, `toolroom why ${id}`),
+    ),
+  ]
+}
+
+/** `, 71M`; empty where the system has no /proc. */
+function memoryOf(pid: number): string {
+  try {
+    const kibibytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+    return Number.isFinite(kibibytes) ? `, ${bytes(kibibytes * 1024)}` : ''
+  } catch {
+    return ''
+  }
+}
+
+type Runtime = Schemas['Runtime']
+
+/** The programs that servers need. Without the service, which servers there are is not known. */
+export async function runtimeFindings(api: Api, isRunning: boolean): Promise<Finding[]> {
+  const { items } = await api.get('/api/runtimes')
+  return items.flatMap((runtime) => findingsOfRuntime(runtime, api, isRunning))
+}
+
+function findingsOfRuntime(runtime: Runtime, api: Api, isRunning: boolean): Finding[] {
+  const { command, path, version, shell_path, needed_by } = runtime
+  const needs = `needed by ${needed_by.join(', ')}`
+  const fixes = { fixes: needed_by.map((id) => fixOf(api, id, command, shell_path ?? '')) }
+  if (path === null) {
+    if (needed_by.length === 0)
+      return [{ level: 'none', text: `${command} not found${isRunning ? ' (not needed)' : ''}` }]
+    if (shell_path === null) return [problem(missing(runtime, needs))]
+    return [{ ...problem(`Only your login shell finds ${command}, at ${shell_path} (${needs})`), ...fixes }]
+  }
+  if (shell_path !== null && needed_by.length > 0)
+    return [
+      {
+        ...hint(
+          `${command} (${needs}) is in the PATH of your shell, but not in that of a program that a desktop or a service manager starts`,
+        ),
+        ...fixes,
+      },
+    ]
+  if (/[\\/]/.test(command)) return []
+  return [ok(version === null ? command : `${command} ${version}`)]
+}
+
+/** The message names the folders that were searched, which are many. */
+function missing({ command, problem: why }: Runtime, needs: string): string {
+  const text = !why || why.code === 'command_not_found' ? `${command} was not found` : why.message
+  return `${text} (${needs})${why?.hint ? `. ${why.hint}` : ''}`
+}
+
+/** A server that runs keeps its process until its next start. */
+const fixOf = (api: Api, id: string, before: string, command: string): Fix => ({
+  does: `Set the command of ${id} to ${command}`,
+  undo: `toolroom edit ${id} --command ${before}`,
+  apply: async () => void (await api.patch('/api/servers/{id}', { path: { id }, body: { command } })),
+})
+
+type Abilities = Schemas['IsolationAbilities']
+type Ability = Abilities['sandbox'] | Abilities['container']
+
+const PROGRAMS: Readonly<Record<string, string>> = { docker: 'Docker', podman: 'Podman' }
+
+/** Where servers can run here. Without the service, which servers need it is not known. */
+export async function isolationFindings(api: Api, isRunning: boolean): Promise<Finding[]> {
+  const [abilities, { items }] = await Promise.all([api.get('/api/isolation'), api.get('/api/servers')])
+  const findingOf = (kind: 'sandbox' | 'container', label: string): Finding => {
+    const ability = abilities[kind]
+    if (ability.available) return ok(`${label}${programOf(ability)}`)
+    const needed = items.filter(({ isolation }) => isolation === kind).map(({ id }) => id)
+    const missing = `${label}: ${ability.problem ?? 'does not work'}`
+    const remedy = ability.remedy === null ? '' : `. ${ability.remedy}`
+    if (needed.length > 0) return problem(`${missing} (needed by ${needed.join(', ')})${remedy}`)
+    if (abilities.default === kind)
+      return hint(`${missing} (needed by new servers: default_isolation)${remedy}`)
+    return { level: 'none', text: `${missing}${isRunning ? ' (not needed)' : ''}` }
+  }
+  return [findingOf('sandbox', 'sandbox'), findingOf('container', 'containers')]
+}
+
+/** ` (bubblewrap 0.8.0)` */
+function programOf({ by, version }: Ability): string {
+  const words = [by === null ? null : (PROGRAMS[by] ?? by), version].filter((word) => word !== null)
+  return words.length === 0 ? '' : ` (${words.join(' ')})`
+}
+
+/** Whether the npm registry answers, and whether it can be searched. */
+export async function registryFindings(api: Api): Promise<Finding[]> {
+  try {
+    const { search_available } = await api.post('/api/packages/search', { body: { query: 'mcp', size: 1 } })
+    return [ANSWERS, search_available ? ok('offers search') : NO_SEARCH]
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    if (error.code === 'search_unavailable') return [ANSWERS, NO_SEARCH]
+    return [problem(error.message)]
+  }
+}
+
+const ANSWERS = ok('npm registry answers')
+const NO_SEARCH = hint('It offers no search: packages are found by their exact name')
+
+/** Processes of tool servers whose agent has ended. */
+export async function processFindings(api: Api): Promise<Finding[]> {
+  const { items } = await api.get('/api/processes/orphans')
+  if (items.length === 0) return [ok('no leaked processes')]
+  const memory = bytes(items.reduce((sum, { rss_bytes }) => sum + rss_bytes, 0))
+  const [noun, verb] = items.length === 1 ? ['process has', 'its'] : ['processes have', 'their']
+  return [hint(`${items.length} tool-server ${noun} lost ${verb} agent (${memory})`, 'toolroom orphans')]
+}
+
+/** The agents on this computer, and what is wrong with their files. */
+export async function agentFindings(api: Api): Promise<Finding[]> {
+  const found = (await agentsOf(api)).flatMap(findingsOfAgent)
+  return found.length > 0 ? found : [{ level: 'none', text: 'no agent was found' }]
+}
+
+function findingsOfAgent({ agent_type, installed, scopes, drift }: AgentSummary): Finding[] {
+  const unread = scopes.flatMap(({ path, parse_error, problem: why, exists }) => {
+    if (!exists) return []
+    if (parse_error) return [problem(`${agent_type}: ${shortPath(parse_error.message)}`)] // begins with the path
+    return why === null ? [] : [hint(`${agent_type}: ${shortPath(path)}: ${why}`)]
+  })
+  const changed = [...new Set(drift.map(({ name }) => name))]
+  const differs = changed.map((name) =>
+    hint(`${agent_type}: another program has changed ${name}`, `toolroom agents diff ${agent_type}`),
+  )
+  const found = [...unread, ...differs]
+  return found.length > 0 ? found : installed ? [ok(agent_type)] : []
+}
