@@ -22,7 +22,7 @@ const settings = fc.dictionary(fc.stringMatching(/^[a-l]{1,6}$/), fc.integer({ m
 test('after a program has written the whole JSON file again, the trace still removes what was made for our entry', () => {
   const format = formatOf('json', DIALECT)
   let unpatched = 0
-  fc.assert(
+  void fc.assert(
     fc.property(
       settings,
       settings,
@@ -46,7 +46,7 @@ test('the trace removes what was made for our entry, in whichever order entries 
     [formatOf('toml', DIALECT), toml],
     [formatOf('yaml', DIALECT), (of: Record<string, number>) => toml(of).replaceAll(' =', ':')],
   ] as const)
-    fc.assert(
+    void fc.assert(
       fc.property(settings, fc.boolean(), (of, isFirst) => {
         const before = textOf(of)
         const first = format.set(before, PATH, VALUE)
