@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { join, posix, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -72,21 +72,38 @@ const MOST_WINGS = 13
 /** Libraries that only certain folders may import, so that replacing one means editing one folder. */
 const HOMES: readonly Home[] = [
   {
+    name: '`fastify`, `@fastify/*`',
     library: /^(fastify|@fastify\/.+)$/,
     home: /^(api\/http\/|.+\.routes\.ts$)/,
     say: 'api/http/ and *.routes.ts',
   },
-  { library: /^(kysely|@photostructure\/sqlite|node:sqlite)$/, home: /^store\//, say: 'store/' },
-  { library: /^ws$/, home: /^api\/http\//, say: 'api/http/' },
-  { library: /^node:worker_threads$/, home: /^store\//, say: 'store/' },
   {
+    name: '`kysely`, `@photostructure/sqlite`, `node:sqlite`',
+    library: /^(kysely|@photostructure\/sqlite|node:sqlite)$/,
+    home: /^store\//,
+    say: 'store/',
+  },
+  { name: '`ws`', library: /^ws$/, home: /^api\/http\//, say: 'api/http/' },
+  { name: '`node:worker_threads`', library: /^node:worker_threads$/, home: /^store\//, say: 'store/' },
+  {
+    name: '`node:child_process`',
     library: /^node:child_process$/,
     home: /^(supervisor|cli|kernel\/config\/system)\//,
     say: 'supervisor/, cli/ and kernel/config/system/',
   },
-  { library: /^@koromix\//, home: /^supervisor\/platform\/windows\//, say: 'supervisor/platform/windows/' },
-  { library: /^oauth4webapi$/, home: /^net\/oauth\//, say: 'net/oauth/' },
-  { library: /^@modelcontextprotocol\//, home: /^(mcp|gateway)\//, say: 'mcp/ and gateway/' },
+  {
+    name: '`@koromix/*`',
+    library: /^@koromix\//,
+    home: /^supervisor\/platform\/windows\//,
+    say: 'supervisor/platform/windows/',
+  },
+  { name: '`oauth4webapi`', library: /^oauth4webapi$/, home: /^net\/oauth\//, say: 'net/oauth/' },
+  {
+    name: '`@modelcontextprotocol/*`, in tests only so far',
+    library: /^@modelcontextprotocol\//,
+    home: /^(mcp|gateway)\//,
+    say: 'mcp/ and gateway/',
+  },
 ]
 
 /**
@@ -136,10 +153,11 @@ interface Wing {
   /** Wings from which it may import types only, with `import type`. */
   readonly types?: readonly string[]
   /** Its folders, from the bottom to the top. */
-  readonly folders: readonly string[] | 'any'
+  readonly folders: readonly string[]
 }
 
 interface Home {
+  readonly name: string
   readonly library: RegExp
   readonly home: RegExp
   readonly say: string
@@ -233,6 +251,44 @@ describe('architecture', () => {
   })
 })
 
+describe('ARCHITECTURE.md', () => {
+  const page = readFileSync(join(src, '../ARCHITECTURE.md'), 'utf8')
+
+  test('it shows the tables of this test; npm test -- test/architecture.test.ts -u writes them', async () => {
+    const listed = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ')
+    const wings = Object.entries(WINGS).map(([name, { imports, types = [], folders }]) => {
+      const below = imports === 'all' ? 'all' : listed(imports) || 'nothing'
+      return `| \`${name}\` | ${below} | ${listed(types)} | ${listed(folders)} |`
+    })
+    const homes = HOMES.map(({ name, say }) => `| ${name} | ${say} |`)
+    const tables = {
+      wings: [
+        '| Wing | May import | May use the types of | Its folders, from the bottom |',
+        '|---|---|---|---|',
+        ...wings,
+      ],
+      libraries: ['| Library | Home |', '|---|---|', ...homes],
+    }
+    const written = page.replace(
+      /(?<=<!-- (wings|libraries) -->\n)[^]*?(?=<!-- \/)/g,
+      (_, name: keyof typeof tables) => `${tables[name].join('\n')}\n`,
+    )
+    await expect(written).toMatchFileSnapshot('../ARCHITECTURE.md')
+  })
+
+  test('every file and folder that it names exists', () => {
+    const named = [...page.matchAll(/`((?:[a-z-]+\/)+[\w.-]*)`/g)].map(([, path = '']) =>
+      path.replace(/\/$/, ''),
+    )
+    const inSource = named.filter((path) => path.split('/')[0] in WINGS)
+    const missing = inSource.filter(
+      (path) => !existsSync(join(src, path)) && !existsSync(join(src, `${path}.ts`)),
+    )
+    expect(inSource.length).toBeGreaterThan(80)
+    expect(missing).toEqual([])
+  })
+})
+
 describe('import parser', () => {
   test.each<[string, Import[]]>([
     [`import { a } from './a.ts'`, [{ specifier: './a.ts', typeOnly: false }]],
@@ -272,7 +328,7 @@ function upwardImport(file: string, { specifier }: Import): string | undefined {
   const wing = wingOf(file)
   const folders = WINGS[wing]?.folders ?? []
   const target = targetOf(file, specifier)
-  if (!specifier.startsWith('.') || wingOf(target) !== wing || folders === 'any') return undefined
+  if (!specifier.startsWith('.') || wingOf(target) !== wing) return undefined
   const [from, to] = [folderOf(file), folderOf(target)]
   if (!folders.includes(from)) return `src/${wing}/${from} is not in the table of wings`
   if (folders.indexOf(to) <= folders.indexOf(from)) return undefined
