@@ -270,7 +270,7 @@ describe('ARCHITECTURE.md', () => {
       libraries: ['| Library | Home |', '|---|---|', ...homes],
     }
     const written = page.replace(
-      /(?<=<!-- (wings|libraries) -->\n)[^]*?(?=<!-- \/)/g,
+      /(?<=<!-- (wings|libraries) -->\n)[\s\S]*?(?=<!-- \/)/g,
       (_, name: keyof typeof tables) => `${tables[name].join('\n')}\n`,
     )
     await expect(written).toMatchFileSnapshot('../ARCHITECTURE.md')
