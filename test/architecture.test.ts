@@ -280,7 +280,7 @@ describe('ARCHITECTURE.md', () => {
     const named = [...page.matchAll(/`((?:[a-z-]+\/)+[\w.-]*)`/g)].map(([, path = '']) =>
       path.replace(/\/$/, ''),
     )
-    const inSource = named.filter((path) => path.split('/')[0] in WINGS)
+    const inSource = named.filter((path) => wingOf(path) in WINGS)
     const missing = inSource.filter(
       (path) => !existsSync(join(src, path)) && !existsSync(join(src, `${path}.ts`)),
     )

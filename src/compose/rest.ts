@@ -15,6 +15,7 @@ import { keyRoutes } from '../gateway/keys/keys.routes.ts'
 import { pinRoutes } from '../gateway/pins/pins.routes.ts'
 import { presetRoutes } from '../gateway/presets/presets.routes.ts'
 import { agentImportRoutes, exportFileRoutes, snippetImportRoutes } from '../import/import.routes.ts'
+import { problemIn } from '../kernel/validate.ts'
 import { VERSION } from '../kernel/version.ts'
 import { callRoutes } from '../observe/calls/calls.routes.ts'
 import { savedCallRoutes } from '../observe/calls/saved-calls.routes.ts'
@@ -107,7 +108,11 @@ export async function openRest(basics: Basics, path: AgentsPath): Promise<App> {
     front,
     log,
     version: VERSION,
-    stream: { path: '/api/ws/metrics', ...observed.live },
+    stream: {
+      path: '/api/ws/metrics',
+      ...observed.live,
+      open: (socket) => observed.live.open(socket, problemIn),
+    },
     token: access.token,
     headerName,
     protectReads,

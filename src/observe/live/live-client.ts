@@ -1,7 +1,7 @@
 import { didYouMean } from '../../kernel/did-you-mean.ts'
 import { LEVEL_RANK, type LogEntry } from '../../kernel/log.ts'
 import { isoTime } from '../../kernel/time.ts'
-import { problemIn } from '../../kernel/validate.ts'
+import type { problemIn } from '../../kernel/validate.ts'
 import type { Feed, LiveEvent } from './feed.ts'
 import {
   type FrameType,
@@ -22,6 +22,8 @@ interface Deps {
   readonly snapshot: () => object
   readonly now: () => number
   readonly clock: () => number
+  /** Checks a message of the client. It is loaded with the REST API, which the gateway does not wait for. */
+  readonly problemIn: typeof problemIn
 }
 
 /** Above this backlog, frequent events are skipped. */
@@ -127,7 +129,7 @@ export class LiveClient {
     if (text === null) this.close(CLOSE.notText, 'only text messages are supported')
     else if (this.#isTooFast()) this.close(CLOSE.tooMany, `more than ${MESSAGES_PER_S} messages a second`)
     else {
-      const message = readMessage(text)
+      const message = readMessage(text, this.#deps.problemIn)
       if (typeof message === 'string') this.#send('error', { code: 'invalid_message', message })
       else this.#handle(message)
     }
@@ -173,7 +175,7 @@ export class LiveClient {
 }
 
 /** The message, or the reason why it is invalid. */
-function readMessage(text: string): Message | string {
+function readMessage(text: string, problemOf: typeof problemIn): Message | string {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -183,7 +185,7 @@ function readMessage(text: string): Message | string {
   const type = (value as { type?: unknown } | null)?.type
   const names = Object.keys(MESSAGES)
   if (typeof type !== 'string' || !names.includes(type)) return `type must be one of ${names.join(', ')}`
-  return unknownTopic(value) ?? problemIn(MESSAGES[type as Message['type']], value) ?? (value as Message)
+  return unknownTopic(value) ?? problemOf(MESSAGES[type as Message['type']], value) ?? (value as Message)
 }
 
 function unknownTopic(value: unknown): string | undefined {

@@ -1,6 +1,7 @@
 import type { FactBus, Facts } from '../../kernel/facts.ts'
 import type { ServerState } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
+import type { problemIn } from '../../kernel/validate.ts'
 import { Feed } from './feed.ts'
 import { CLOSE, LiveClient, type LiveSocket } from './live-client.ts'
 
@@ -46,9 +47,10 @@ export function createLive({ facts, summary, servers, now, clock = () => perform
     /** The number of the newest event. A client that knows it can ask for what happened since (`resume`). */
     lastEvent: (): number => feed.last,
 
-    open(socket: LiveSocket): void {
+    open(socket: LiveSocket, problemOf: typeof problemIn): void {
       const snapshot = () => ({ summary: summary(), servers: servers() })
-      const client = new LiveClient(socket, { feed, interval_ms: INTERVAL_MS, snapshot, now, clock, ...self })
+      const checks = { now, clock, problemIn: problemOf }
+      const client = new LiveClient(socket, { feed, interval_ms: INTERVAL_MS, snapshot, ...checks, ...self })
       clients.add(client)
       timer ??= setInterval(tick, INTERVAL_MS)
       stopLog ??= facts.on('log', (line) =>

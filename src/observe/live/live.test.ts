@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FactBus } from '../../kernel/facts.ts'
 import type { LoggedLine } from '../../kernel/log.ts'
+import { problemIn } from '../../kernel/validate.ts'
 import { createLive } from './live.service.ts'
 import type { LiveSocket } from './live-client.ts'
 
@@ -67,7 +68,7 @@ function openStream() {
   }
   const open = () => {
     const socket = new FakeSocket()
-    live.open(socket)
+    live.open(socket, problemIn)
     return socket
   }
   const tick = (ms: number) => {
