@@ -1,5 +1,5 @@
-import type { Agent, Scope, System, TransportName } from '../src/agents/catalogue/catalogue.schema.ts'
-import type { Definition } from '../src/agents/catalogue/definition.ts'
+import type { Agent, Scope, System, TransportName } from '../src/agents/catalogue/agent-record.ts'
+import type { Definition } from '../src/agents/catalogue/server-definition.ts'
 import { TRANSPORTS, writeEntry } from '../src/agents/catalogue/write-entry.ts'
 
 /** The result of starting an agent with a file that Toolroom had edited. */

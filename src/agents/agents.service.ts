@@ -1,10 +1,10 @@
 import { removeStaleTemps } from '../kernel/files/durable-file.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { listText, ViewTexts } from '../servers/shared/view-texts.ts'
-import type { Agent } from './catalogue/catalogue.schema.ts'
+import type { Agent } from './catalogue/agent-record.ts'
 import { AGENTS, detect } from './catalogue/catalogue.ts'
 import { isScope } from './catalogue/config-files.ts'
-import type { RegisteredServer } from './catalogue/definition.ts'
+import type { RegisteredServer } from './catalogue/server-definition.ts'
 
 import type { BackupItem, ChangeReport, RestoreInput, RestoreReport } from './edit/edit.schema.ts'
 import { Edit, type EditDeps } from './edit/edit.service.ts'

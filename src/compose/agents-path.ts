@@ -17,7 +17,7 @@ import { openHttpServers } from './http-servers.ts'
 import { openCalls, openEvents, openMetrics, openNotices } from './observe.ts'
 
 import { openPackages } from './packages.ts'
-import { openCatalogues, openRuntime } from './runtime.ts'
+import { openCatalogues, openRuntime } from './stdio-runtime.ts'
 
 export type AgentsPath = Awaited<ReturnType<typeof openAgentsPath>>
 

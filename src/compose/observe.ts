@@ -28,7 +28,7 @@ import { openNoticeStore } from '../store/notices.store.ts'
 import { openSavedCalls } from '../store/saved-calls.store.ts'
 import { findOrphans } from '../supervisor/orphans/orphans.ts'
 import type { Basics } from './basics.ts'
-import type { Runtime } from './runtime.ts'
+import type { Runtime } from './stdio-runtime.ts'
 
 interface MetricsDeps {
   readonly upstreams: Upstreams

@@ -12,7 +12,7 @@ import { addUnderFreeName } from '../servers/shared/definition/server-name.ts'
 import { hashOf } from '../servers/shared/definition-hash.ts'
 import type { Servers } from '../servers/stdio/servers.service.ts'
 import type { Basics } from './basics.ts'
-import type { Runtime } from './runtime.ts'
+import type { Runtime } from './stdio-runtime.ts'
 
 interface Parts {
   readonly store: PackageStore

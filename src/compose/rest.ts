@@ -46,7 +46,7 @@ import { endOrphan, findOrphans } from '../supervisor/orphans/orphans.ts'
 import { openAgents, registeredServers } from './agents.ts'
 import type { AgentsPath } from './agents-path.ts'
 import type { Basics } from './basics.ts'
-import { openImports } from './importing.ts'
+import { openImports } from './import-export.ts'
 
 /**
  * The second part of the start: the REST API, agents' files, and what only these need. It is a file of its own in the build,

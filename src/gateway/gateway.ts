@@ -10,7 +10,7 @@ import type { AgentToolLists } from './catalogue/agent-tool-lists.ts'
 import { createAggregateHandler, createForward } from './endpoint/aggregate-handler.ts'
 
 import { createMcpEndpoint } from './endpoint/mcp-endpoint.ts'
-import { capabilitiesIn } from './endpoint/modern-messages.ts'
+import { capabilitiesIn } from './endpoint/modern-fields.ts'
 import { ModernReplies } from './endpoint/modern-reply.ts'
 import { createRefusedCalls } from './endpoint/refused-calls.ts'
 import { createRequestHandler } from './endpoint/request-handler.ts'

@@ -1,5 +1,5 @@
 import type { Agents } from '../agents/agents.service.ts'
-import type { Definition, RegisteredServer } from '../agents/catalogue/definition.ts'
+import type { Definition, RegisteredServer } from '../agents/catalogue/server-definition.ts'
 import { differences, registeredAs } from '../agents/read/server-identity.ts'
 import { AppError } from '../kernel/errors.ts'
 import { type Caller, slugOf } from '../kernel/wire.ts'

@@ -1,8 +1,8 @@
 import { AppError } from '../../kernel/errors.ts'
 import { type Form, isReference, parseReferences, type Reference } from '../../kernel/secrets/references.ts'
 import { changeTexts } from '../../servers/shared/definition/definition-references.ts'
-import type { Agent } from './catalogue.schema.ts'
-import type { Definition } from './definition.ts'
+import type { Agent } from './agent-record.ts'
+import type { Definition } from './server-definition.ts'
 
 /** The forms of the catalogue. Others have no counterpart. */
 const FORMS: readonly (readonly [start: string, form: Form])[] = [

@@ -1,5 +1,5 @@
+import type { Agent } from './agent-record.ts'
 import data from './agents.json' with { type: 'json' }
-import type { Agent } from './catalogue.schema.ts'
 import { glob, type Platform, pathsOf, resolve, variable } from './config-files.ts'
 
 /** Every supported agent. TypeScript cannot check the JSON against the schema; a test does. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { computer } from '../../../test/support/test-computer.ts'
-import type { Agent, System } from './catalogue.schema.ts'
+import type { Agent, System } from './agent-record.ts'
 import { AGENTS, findAgent } from './catalogue.ts'
 import { isScope, placesOf } from './config-files.ts'
 

@@ -1,5 +1,5 @@
 import { posix, win32 } from 'node:path'
-import type { Agent, Dialect, FileFormat, Scope, System } from './catalogue.schema.ts'
+import type { Agent, Dialect, FileFormat, Scope, System } from './agent-record.ts'
 
 /** One file of one agent, on this computer. */
 export interface ConfigPlace {

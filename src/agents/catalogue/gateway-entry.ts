@@ -1,4 +1,4 @@
-import type { Definition } from './definition.ts'
+import type { Definition } from './server-definition.ts'
 
 /** The entry through which an agent reaches all servers. */
 export const GATEWAY_ENTRY = 'toolroom'

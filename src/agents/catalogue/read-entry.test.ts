@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AGENTS, findAgent } from './catalogue.ts'
-import type { Definition } from './definition.ts'
 import type { Json } from './json-value.ts'
 import { readEntry } from './read-entry.ts'
+import type { Definition } from './server-definition.ts'
 import { writeEntry } from './write-entry.ts'
 
 const NASTY = [

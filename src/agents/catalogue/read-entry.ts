@@ -1,6 +1,6 @@
-import type { Agent, TransportName } from './catalogue.schema.ts'
-import type { Definition } from './definition.ts'
+import type { Agent, TransportName } from './agent-record.ts'
 import { isMap, type Json, type JsonMap, valueAt } from './json-value.ts'
+import type { Definition } from './server-definition.ts'
 import {
   meaningOf,
   type Placeholder,

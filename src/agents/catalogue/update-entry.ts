@@ -1,8 +1,7 @@
-import type { Agent, System } from './catalogue.schema.ts'
-import { type Definition, keyOf } from './definition.ts'
-
+import type { Agent, System } from './agent-record.ts'
 import { isMap, isSame, type Json, type JsonMap, valueAt } from './json-value.ts'
 import { mapIn, readEntry, usedPath } from './read-entry.ts'
+import { type Definition, keyOf } from './server-definition.ts'
 
 import {
   forWindows,

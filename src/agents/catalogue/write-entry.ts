@@ -1,6 +1,6 @@
-import type { Agent, System, Transport, TransportName } from './catalogue.schema.ts'
-import { type Definition, NotSupported } from './definition.ts'
+import type { Agent, System, Transport, TransportName } from './agent-record.ts'
 import { isMap, type Json, type JsonMap } from './json-value.ts'
+import { type Definition, NotSupported } from './server-definition.ts'
 
 /** The entry in the notation of this agent. Throws `NotSupported` if its file cannot express the definition. */
 export function writeEntry(

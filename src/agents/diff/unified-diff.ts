@@ -1,7 +1,7 @@
 import { type Change, compare } from '../../kernel/compare.ts'
 import { publicArgs, publicCommand } from '../../kernel/secrets/public-view.ts'
 import { maskArgs, maskUrl } from '../../kernel/secrets/secrets.ts'
-import type { Definition } from '../catalogue/definition.ts'
+import type { Definition } from '../catalogue/server-definition.ts'
 import { maskLine, type VisibleText } from './masked-line.ts'
 
 const CONTEXT = 3

@@ -6,9 +6,9 @@ import {
   keepMaskedValues,
   originOf,
 } from '../../servers/shared/write-back.ts'
+import type { Agent } from '../catalogue/agent-record.ts'
 import { forAgent } from '../catalogue/agent-references.ts'
-import type { Agent } from '../catalogue/catalogue.schema.ts'
-import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
+import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'
 import type { EntryInput } from './edit.schema.ts'
 
 /** An entry as a request asks for it. */

@@ -3,8 +3,8 @@ import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { FactBus } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { Platform } from '../catalogue/config-files.ts'
-import type { RegisteredServer } from '../catalogue/definition.ts'
 import { GATEWAY_ENTRY, gatewayEntry, readGatewayEntry } from '../catalogue/gateway-entry.ts'
+import type { RegisteredServer } from '../catalogue/server-definition.ts'
 import {
   agentOf,
   assertMayChange,

@@ -1,11 +1,10 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { ConfigPlace } from '../catalogue/config-files.ts'
-import { checkName, type Definition, keyOf, NotSupported } from '../catalogue/definition.ts'
 import { type Switch, switchOf } from '../catalogue/enable-switch.ts'
-
 import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
 import { hashOf, isMap, type Json, type Path, valueAt, withValue } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
+import { checkName, type Definition, keyOf, NotSupported } from '../catalogue/server-definition.ts'
 import { updateOf } from '../catalogue/update-entry.ts'
 import { writeEntry } from '../catalogue/write-entry.ts'
 import type { ConfigTarget } from '../files/config-target.ts'

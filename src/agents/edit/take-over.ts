@@ -1,6 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
 import { fileAt, PROJECT } from '../catalogue/config-files.ts'
-import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
 import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
 import {
   isMap,
@@ -11,6 +10,7 @@ import {
   withoutEmpty,
   withValue,
 } from '../catalogue/json-value.ts'
+import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'
 import { applyPatch, isFor, patchOf } from '../diff/patch.ts'
 import type { ConfigTarget } from '../files/config-target.ts'
 import type { FileRecord, TakenEntry, TakenOver } from '../files/ownership.ts'

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { unknownName } from '../../kernel/did-you-mean.ts'
 import { AppError, invalidField } from '../../kernel/errors.ts'
-import type { Agent } from '../catalogue/catalogue.schema.ts'
+import type { Agent } from '../catalogue/agent-record.ts'
 import { AGENTS, detect, findAgent } from '../catalogue/catalogue.ts'
 import { type ConfigPlace, fileAt, isScope, type Platform, placesOf } from '../catalogue/config-files.ts'
 

@@ -1,5 +1,5 @@
 import { memo } from '../../kernel/memo.ts'
-import type { Dialect, FileFormat } from '../catalogue/catalogue.schema.ts'
+import type { Dialect, FileFormat } from '../catalogue/agent-record.ts'
 import { type Json, type Path, valueAt } from '../catalogue/json-value.ts'
 import { tooLarge, unparsable } from './config-text.ts'
 import { CannotEdit, type Format, type Trace } from './format.ts'

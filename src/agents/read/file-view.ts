@@ -1,5 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { Agent } from '../catalogue/catalogue.schema.ts'
+import type { Agent } from '../catalogue/agent-record.ts'
 import { maskLine } from '../diff/masked-line.ts'
 import { visibleText } from '../diff/unified-diff.ts'
 import type { ConfigTarget } from '../files/config-target.ts'

@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { Agent } from '../catalogue/catalogue.schema.ts'
+import type { Agent } from '../catalogue/agent-record.ts'
 import { AGENTS } from '../catalogue/catalogue.ts'
 import type { Platform } from '../catalogue/config-files.ts'
 import { isMap, valueAt } from '../catalogue/json-value.ts'

@@ -2,8 +2,8 @@ import { AppError } from '../../kernel/errors.ts'
 import { memo } from '../../kernel/memo.ts'
 import { isReference, parseReferences } from '../../kernel/secrets/references.ts'
 import { npxPackage } from '../../servers/shared/definition/npx-package.ts'
-import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
 import { readGatewayEntry } from '../catalogue/gateway-entry.ts'
+import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'
 
 /** Two definitions with the same identity are the same server, whatever its name, environment or headers. */
 export function identityOf(definition: Definition): string {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, type FieldError, pointer } from '../../kernel/errors.ts'
-import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-scan.ts'
+import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-checks.ts'
 import { unsupportedMediaType } from './problem.ts'
 
 const MAX_ERRORS = 20

@@ -14,7 +14,7 @@ import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { progressTo, progressTokenIn, type RequestContext } from '../notify/request-context.ts'
 import type { Approval } from '../pins/pins.ts'
 import type { AgentScope, LastPages } from '../sessions/sessions.ts'
-import { completed, modernParamsOf, withoutModernMeta } from './modern-messages.ts'
+import { completed, modernParamsOf, withoutModernMeta } from './modern-fields.ts'
 
 interface Deps {
   readonly upstreams: Upstreams

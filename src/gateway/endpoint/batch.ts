@@ -1,5 +1,5 @@
 import type { HttpResponse } from '../../kernel/http/exchange.ts'
-import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-scan.ts'
+import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-checks.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { itemsOf } from '../../mcp/protocol/raw-json.ts'
 import { type Incoming, readIncoming } from '../messages/incoming-message.ts'

@@ -31,7 +31,7 @@ import type { Access, InstanceEvents, Session, Sessions } from '../sessions/sess
 import { BATCH_VERSION, BatchReply, batchIn, isAnswered, noBatches, readBatch } from './batch.ts'
 
 import { LegacyReply } from './legacy-reply.ts'
-import { capabilitiesIn, validateModern } from './modern-messages.ts'
+import { capabilitiesIn, validateModern } from './modern-fields.ts'
 import type { ModernReplies, ModernReply } from './modern-reply.ts'
 import type { RefusedCalls } from './refused-calls.ts'
 import type { RequestHandler } from './request-handler.ts'

@@ -18,7 +18,7 @@ import { progressTokenIn } from '../notify/request-context.ts'
 import { missingCapability } from '../sessions/ask-session.ts'
 import { DropCounter, EventStream, messageOf } from '../sessions/event-stream.ts'
 import type { Access } from '../sessions/sessions.ts'
-import { capabilitiesIn } from './modern-messages.ts'
+import { capabilitiesIn } from './modern-fields.ts'
 import { PendingInputs } from './pending-input.ts'
 
 /** A server's request that the agent has to answer. */

@@ -21,7 +21,7 @@ import { subscriberOf } from '../notify/subscriber.ts'
 import type { Approval } from '../pins/pins.ts'
 import type { AgentScope, LastPages, Session } from '../sessions/sessions.ts'
 import type { AggregateHandler, Forward } from './aggregate-handler.ts'
-import { completed } from './modern-messages.ts'
+import { completed } from './modern-fields.ts'
 import type { RefusedCalls } from './refused-calls.ts'
 import { createToolHandler } from './tool-handler.ts'
 

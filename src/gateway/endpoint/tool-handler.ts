@@ -15,7 +15,7 @@ import { progressTo, progressTokenIn, type RequestContext } from '../notify/requ
 import type { Approval } from '../pins/pins.ts'
 import type { AgentScope, LastPages } from '../sessions/sessions.ts'
 import type { AggregateHandler } from './aggregate-handler.ts'
-import { completed, modernParamsOf, withoutModernKeys } from './modern-messages.ts'
+import { completed, modernParamsOf, withoutModernKeys } from './modern-fields.ts'
 import type { RefusedCalls } from './refused-calls.ts'
 
 interface Deps {

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AnyRequest } from '../../kernel/http/exchange.ts'
 import { isObject } from '../../kernel/is-object.ts'
-import { type ByteRange, isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-scan.ts'
+import { type ByteRange, isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-checks.ts'
 import type { Params } from '../../mcp/protocol/call.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
 import {

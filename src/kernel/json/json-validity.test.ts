@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { objectText } from '../../../test/support/arbitrary-json.ts'
 import { runs } from '../../../test/support/full-or-short.ts'
-import { invalidAt } from './json-scan.ts'
+import { invalidAt } from './json-checks.ts'
 
 const wholly = (text: string) => {
   const bytes = Buffer.from(text)

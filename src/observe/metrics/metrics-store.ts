@@ -1,4 +1,4 @@
-import type { SeriesRow } from './record/series.ts'
+import type { SeriesRow } from './record/series-table.ts'
 
 /** Each level is the sum of the previous one. */
 export const LEVELS = ['seconds', 'minutes', 'hours'] as const

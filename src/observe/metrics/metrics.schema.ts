@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../../kernel/wire.ts'
-import { KINDS } from './record/series.ts'
+import { KINDS } from './record/series-table.ts'
 import { WINDOWS } from './windows.ts'
 
 export const LABEL_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f]{1,256}$'

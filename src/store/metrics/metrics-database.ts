@@ -9,7 +9,7 @@ import type {
   ServerPeriod,
   Trim,
 } from '../../observe/metrics/metrics-store.ts'
-import type { SeriesRow } from '../../observe/metrics/record/series.ts'
+import type { SeriesRow } from '../../observe/metrics/record/series-table.ts'
 import type { Connection } from '../sqlite/connection.ts'
 import { sqliteErrorKind, type Value } from '../sqlite/sqlite.ts'
 import { openMetricsFile, replaceMetricsFile } from './metrics-file.ts'

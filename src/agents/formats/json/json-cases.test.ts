@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { expectLinear } from '../../../../test/support/linear.ts'
-import type { Dialect } from '../../catalogue/catalogue.schema.ts'
+import type { Dialect } from '../../catalogue/agent-record.ts'
 import type { Json, Path } from '../../catalogue/json-value.ts'
 import { CannotEdit } from '../format.ts'
 import { jsonFormat } from './json-format.ts'

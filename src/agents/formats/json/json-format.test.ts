@@ -12,7 +12,7 @@ import {
   withValue,
 } from '../../../../test/support/formats/json-measure.ts'
 import { runs } from '../../../../test/support/full-or-short.ts'
-import type { Dialect } from '../../catalogue/catalogue.schema.ts'
+import type { Dialect } from '../../catalogue/agent-record.ts'
 import type { Json, Path, Step } from '../../catalogue/json-value.ts'
 import { CannotEdit } from '../format.ts'
 import { jsonFormat } from './json-format.ts'

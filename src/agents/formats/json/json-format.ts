@@ -1,4 +1,4 @@
-import type { Dialect } from '../../catalogue/catalogue.schema.ts'
+import type { Dialect } from '../../catalogue/agent-record.ts'
 import { isSame, itemOf, type Json, type Path } from '../../catalogue/json-value.ts'
 import { MAX_BYTES } from '../config-text.ts'
 import type { Format } from '../format.ts'

@@ -1,4 +1,4 @@
-import type { Dialect } from '../../catalogue/catalogue.schema.ts'
+import type { Dialect } from '../../catalogue/agent-record.ts'
 import type { Json } from '../../catalogue/json-value.ts'
 import { refusal, type Splice, spliced } from '../text.ts'
 import { LONE_RETURN, MAX_DEPTH, parseTree } from './json-tree.ts'

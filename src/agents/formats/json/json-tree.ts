@@ -1,5 +1,5 @@
 import { createScanner, type JSONScanner } from 'jsonc-parser'
-import type { Dialect } from '../../catalogue/catalogue.schema.ts'
+import type { Dialect } from '../../catalogue/agent-record.ts'
 import { type Json, setMember } from '../../catalogue/json-value.ts'
 import type { CannotEdit } from '../format.ts'
 import { refusal } from '../text.ts'

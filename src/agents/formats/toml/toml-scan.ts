@@ -21,7 +21,7 @@ import {
   skipLines,
   skipRestOfLine,
   take,
-} from './toml-strings.ts'
+} from './toml-scan-strings.ts'
 
 /** Parses TOML 1.0 with the positions of everything in it. Throws for what TOML 1.0 forbids. */
 export function scanToml(text: string): TomlDoc {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
-import type { Definition } from '../../../agents/catalogue/definition.ts'
 import { readGatewayEntry } from '../../../agents/catalogue/gateway-entry.ts'
+import type { Definition } from '../../../agents/catalogue/server-definition.ts'
 import type { AgentFiles } from '../../../agents/read/projects.ts'
 import { differences, identityOf } from '../../../agents/read/server-identity.ts'
 import { slugOf } from '../../../kernel/wire.ts'

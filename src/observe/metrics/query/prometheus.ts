@@ -1,6 +1,6 @@
 import type { ProcessFigures } from '../process-figures.ts'
 import type { Recorder } from '../record/recorder.ts'
-import type { Kind, Series } from '../record/series.ts'
+import type { Kind, Series } from '../record/series-table.ts'
 import { CALL_STATUSES, Cell } from '../sketch/cell.ts'
 
 interface Deps {

@@ -6,7 +6,7 @@ import { LABEL_PATTERN, NAME_PATTERN } from '../metrics.schema.ts'
 import { CALL_STATUSES } from '../sketch/cell.ts'
 import { DAY_MS } from '../windows.ts'
 import type { Event } from './recorder.ts'
-import { KINDS } from './series.ts'
+import { KINDS } from './series-table.ts'
 
 const MAX_EVENTS = 1000
 const MAX_LABELS = 16

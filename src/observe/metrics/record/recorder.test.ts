@@ -4,7 +4,7 @@ import { FactBus } from '../../../kernel/facts.ts'
 import { Cell } from '../sketch/cell.ts'
 import type { WindowName } from '../windows.ts'
 import type { Recorder } from './recorder.ts'
-import { MAX_SERIES } from './series.ts'
+import { MAX_SERIES } from './series-table.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

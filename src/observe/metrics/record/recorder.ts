@@ -9,7 +9,7 @@ import { DAY_MS, floorTo, History, RollingWindow, type Visit, WINDOWS, type Wind
 
 import { ClockTrust, Retention } from './retention.ts'
 
-import { MAX_SERIES, type Series, type SeriesKey, SeriesTable } from './series.ts'
+import { MAX_SERIES, type Series, type SeriesKey, SeriesTable } from './series-table.ts'
 
 interface RecorderDeps {
   readonly store: MetricsStore

@@ -1,6 +1,6 @@
 import type { MetricsStore } from '../metrics-store.ts'
 import { DAY_MS, HOUR_MS, MINUTES_FOR_MS, SECONDS_FOR_MS } from '../windows.ts'
-import type { Series, SeriesTable } from './series.ts'
+import type { Series, SeriesTable } from './series-table.ts'
 
 /** At most this share is deleted at once. */
 const SHARE = 0.1

@@ -1,5 +1,5 @@
 import type { AppError } from '../../kernel/errors.ts'
-import type { Agent } from './catalogue.schema.ts'
+import type { Agent } from './agent-record.ts'
 
 /** A server, independent of how any agent writes it. */
 export type Definition =

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { closingQuote, isDeeperThan } from './json-scan.ts'
+import { closingQuote, isDeeperThan } from './json-checks.ts'
 
 const MIB = 1024 * 1024
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import type { Agents } from '../agents/agents.service.ts'
-import type { RegisteredServer } from '../agents/catalogue/definition.ts'
+import type { RegisteredServer } from '../agents/catalogue/server-definition.ts'
 import type { Secrets } from '../api/secrets/secrets.service.ts'
 import { AgentToolsInput } from '../gateway/catalogue/visibility.schema.ts'
 import { PresetInput } from '../gateway/presets/presets.schema.ts'
