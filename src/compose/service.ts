@@ -13,7 +13,7 @@ import { Closer } from './closer.ts'
 export interface Service extends Opened {
   readonly app: App
   /** For callers in the same process. */
-  readonly rooms: { readonly servers: Servers }
+  readonly servers: Servers
   readonly log: Log
   close(): Promise<void>
 }
@@ -44,7 +44,7 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     log.info({ address, version: VERSION }, 'service started')
     for (const warning of warnings) log.warn(warning)
     closer.add('the service', () => log.info('service stopping'))
-    return { ...opened, app, rooms: { servers: tools.servers }, log, close: () => closer.close() }
+    return { ...opened, app, servers: tools.servers, log, close: () => closer.close() }
   } catch (error) {
     await closer.close()
     throw error

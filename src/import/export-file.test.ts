@@ -55,7 +55,7 @@ const imported = async (service: TestService, payload: object): Promise<ImportRe
 /** Everything that was set up, secrets included. */
 async function content(service: TestService) {
   const { servers, agents, presets, named_secrets } = await exported(service, false)
-  const [open] = [await service.rooms.servers.list()]
+  const [open] = [await service.servers.list()]
   return { servers, agents, presets, named_secrets, full: open.map(({ args, env }) => ({ args, env })) }
 }
 

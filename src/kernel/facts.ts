@@ -14,7 +14,7 @@ export interface AuditEntry {
 
 export type ServerKind = 'stdio' | 'http'
 
-/** Every event that a room publishes for the others, with its payload. */
+/** Every event that a wing publishes for the others, with its payload. */
 export interface Facts {
   server_added: { readonly server_id: string; readonly type: ServerKind }
   server_updated: {

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
 
-/** Schemas that all rooms share. */
+/** Schemas that all wings share. */
 
 /** Ids appear in paths, file names and process marks, so they use only plain characters. */
 export const ID_PATTERN = '^[a-z0-9][a-z0-9._-]{0,63}$'

@@ -62,7 +62,7 @@ describe('the import of a realistic home with nine agents', () => {
     const report = await importing(service, {})
     const stdio = async (name: string) => {
       const { server_id } = named(report, name)
-      return service.rooms.servers.get(server_id ?? '')
+      return service.servers.get(server_id ?? '')
     }
     const http = (name: string) =>
       read<HttpServerView>(service, `/api/http-servers/${named(report, name).server_id}`)

@@ -11,7 +11,7 @@ import {
   type TakenEntry,
 } from '../files/ownership.ts'
 
-/** What this room needs of the gateway. */
+/** What edits need of the gateway. */
 export interface GatewayKeys extends GatewayAddress {
   /** A key that becomes valid when it is saved with the change that writes it. */
   readonly draft: (agentType: string, name: string, by: Caller) => NewKey & { readonly key: string }

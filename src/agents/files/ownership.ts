@@ -96,7 +96,7 @@ export interface Intent extends Outcome {
   readonly newKey: NewKey | null
 }
 
-/** What this room needs of the store. Each method is one transaction. `frees` allows it on a full disk. */
+/** What agents need of the store. Each method is one transaction. `frees` allows it on a full disk. */
 export interface OwnershipStore {
   all(): readonly FileRecord[]
   /** Changes that were begun and neither committed nor cancelled. */

@@ -28,7 +28,7 @@ interface AppOptions extends AuthOptions, WebOptions {
   readonly gatewayRoutes?: readonly DescribedRoute[]
   /** Pages for browsers, at the paths that they name. */
   readonly pages?: readonly FastifyPluginAsyncTypebox[]
-  /** The rooms' routes, below `/api`. */
+  /** The routes of every resource, below `/api`. */
   readonly routes: readonly FastifyPluginAsyncTypebox[]
 }
 
@@ -46,7 +46,7 @@ export interface App {
   readonly methods: Methods
 }
 
-/** Builds the REST API. Order of checks: gate, path and method, token, body, input, room. */
+/** Builds the REST API. Order of checks: gate, path and method, token, body, input, route. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { front, stream = NO_STREAM } = options
   const upgrade = createUpgrade({ ...options, stream })
@@ -90,7 +90,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   serveDocPages(fastify, options.docsFolder)
   serveWeb(fastify, options, stream.lastEvent)
   for (const page of options.pages ?? []) await fastify.register(named(page))
-  for (const room of options.routes) await fastify.register(named(room), { prefix: '/api' })
+  for (const routes of options.routes) await fastify.register(named(routes), { prefix: '/api' })
   await fastify.ready()
   front.serve(handler, upgrade)
   return { fastify, methods }

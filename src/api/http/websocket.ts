@@ -5,7 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { AppError } from '../../kernel/errors.ts'
 import type { AccessToken, Guesses } from './auth.ts'
 
-/** The part of a WebSocket that a room uses. */
+/** The part of a WebSocket that the live stream uses. */
 interface TextSocket {
   send(text: string): void
   readonly unsentBytes: number
@@ -14,7 +14,7 @@ interface TextSocket {
   onClose(listener: () => void): void
 }
 
-/** A room's WebSocket endpoint. */
+/** A WebSocket endpoint. */
 export interface Stream {
   readonly path: string
   readonly maxClients: number

@@ -58,7 +58,7 @@ test('a snippet is imported with its references translated, and lists the variab
     ],
   })
   expect((await service.inject('/api/http-servers/docs')).json()).toMatchObject({ enabled: false })
-  expect(await service.rooms.servers.get('notes')).toMatchObject({
+  expect(await service.servers.get('notes')).toMatchObject({
     args: ['-y', 'notes-mcp', '--dir', `${service.home}/notes`, '--root', '${workspaceFolder}', '$${HOME}'],
     env: { KEY: '${env:NOTES_KEY}', PLAIN_TOKEN: 'hunter22hunter22', LEVEL: 'info' },
   })
@@ -71,7 +71,7 @@ test('a snippet is imported with its references translated, and lists the variab
       'env KEY refers to ${env:NOTES_KEY}: set NOTES_KEY in the environment of Toolroom',
     ],
   })
-  expect(await service.rooms.servers.get('scripted')).toMatchObject({
+  expect(await service.servers.get('scripted')).toMatchObject({
     args: ['-c', 'run ${TOKEN}', '${env:SAFE}'],
   })
   expect(scripted?.notes[0]).toBe(
@@ -102,13 +102,13 @@ test('with pin and move_secrets, the package is installed once and run by file, 
     ['created', 'no-such-package-mcp'],
   ])
   expect(items[1]?.notes[0]).toContain('no-such-package-mcp could not be installed, so npx runs it')
-  expect(await service.rooms.servers.get('notes')).toMatchObject({
+  expect(await service.servers.get('notes')).toMatchObject({
     package: 'notes-mcp',
     args: ['--flag'],
     env: { KEY: '${secret:KEY}' },
     start_mode: 'eager',
   })
-  expect(await service.rooms.servers.get('absent')).toMatchObject({
+  expect(await service.servers.get('absent')).toMatchObject({
     command: 'npx',
     env: { KEY: '${secret:KEY-2}' },
   })
