@@ -177,13 +177,13 @@ async function expectNotStarted(service: Service, why: RegExp): Promise<void> {
   const command = { command: '/bin/sh', args: ['-c', `echo x >'${made}'; exec cat`] }
   const confinement = { isolation: 'sandbox', isolation_options: { write: [service.home] } }
   await service.add({ name: 'isolated', ...command, ...confinement, restart: { policy: 'never' } })
-  const { status, body } = await service.ask('POST', '/servers/withIsolation/start?wait_s=60')
+  const { status, body } = await service.ask('POST', '/servers/isolated/start?wait_s=60')
   expect(status).toBe(502)
   expect(body.last_error.code).toBe('sandbox_unavailable')
   expect(body.last_error.message).toMatch(why)
   const { items } = (await service.ask('GET', '/servers')).body
   expect(items).toMatchObject([{ status: 'failed', pid: null }])
-  const { checks } = (await service.ask('POST', '/servers/withIsolation/diagnose')).body
+  const { checks } = (await service.ask('POST', '/servers/isolated/diagnose')).body
   expect(checks).toContainEqual({ name: 'place', ok: false, detail: expect.stringMatching(why) })
   expect(existsSync(made)).toBe(false)
 }

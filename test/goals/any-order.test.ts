@@ -142,7 +142,7 @@ describe.runIf(process.platform === 'linux')('random operations', () => {
       fc.asyncProperty(commands, async (all) => {
         const service = await openTestService()
         const mark = `TOOLROOM_CHILD=${readFileSync(join(service.data, 'child-mark'), 'utf8').trim()}`
-        const { servers } = service.rooms
+        const { servers } = service
         const real: Real = { servers, mark, pending: [] }
         const model: Model = { servers: new Map() }
         for (let n = 0; n < SERVERS; n += 1) await add(n).run(model, real)

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import type { Config, Origin } from '../../kernel/config/config.ts'
-import { changeConfigFile, readConfigFile } from '../../kernel/config/config-file.ts'
+import { changedConfig, readConfigFile } from '../../kernel/config/config-file.ts'
 
 import { bindOf } from '../../kernel/config/host.ts'
 import {
@@ -15,6 +15,7 @@ import { assertMayBind, newToken, saveToken, tokenFile } from '../../kernel/conf
 import { AppError, diskFull, invalidField } from '../../kernel/errors.ts'
 import { isStartError } from '../../kernel/exit.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
+import { writeDurably } from '../../kernel/files/durable-file.ts'
 import { MASK } from '../../kernel/secrets/secrets.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import { FIXED, type SettingsPatch, type SettingView } from './settings.schema.ts'
@@ -59,6 +60,8 @@ export function createSettings({ config, running, file, audit, onToken, shutDown
     }
   }
 
+  const save = (changes: InFile) => writeDurably(file, changedConfig(file, changes), 0o600)
+
   function list(): SettingView[] {
     const inFile = orProblem(() => readConfigFile(file))
     return SETTING_NAMES.map((name) => view(name, inFile))
@@ -93,7 +96,7 @@ export function createSettings({ config, running, file, audit, onToken, shutDown
         orProblem(() => readConfigFile(file)),
       )
       await audit({ action: 'settings_changed', subject: 'config.json', ...by, detail: { ...patch } })
-      orProblem(() => changeConfigFile(file, changes))
+      orProblem(() => save(changes))
       for (const [name, value] of changes) running.change(name, value ?? schemaOf(name).default)
       return list()
     },
@@ -106,7 +109,7 @@ export function createSettings({ config, running, file, audit, onToken, shutDown
       // First: if it failed afterwards, the caller would get an error instead of the token that is valid now.
       await audit({ action: 'token_rotated', subject: 'AUTH_TOKEN', ...by, detail: {} })
       orProblem(() => {
-        if (isInFile) changeConfigFile(file, new Map([['auth_token', token]]))
+        if (isInFile) save(new Map([['auth_token', token]]))
         else saveToken(tokenFile(config.folders.data), token)
       })
       if (isInFile) running.change('auth_token', token)

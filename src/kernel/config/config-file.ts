@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { configError } from '../exit.ts'
-import { writeDurably } from '../files/durable-file.ts'
 import { readForeign } from '../files/foreign-file.ts'
 import { isObject } from '../is-object.ts'
 import { SETTING_NAMES, type SettingName } from './settings.ts'
@@ -35,8 +34,8 @@ function contentOf(path: string): Record<string, unknown> {
   return { ...content }
 }
 
-/** Changes some settings durably and keeps the others, with the spelling of their keys. Undefined removes one. */
-export function changeConfigFile(path: string, changes: ReadonlyMap<SettingName, unknown>): void {
+/** The content of `config.json` with some settings changed, and the others as they are spelled. Undefined removes one. */
+export function changedConfig(path: string, changes: ReadonlyMap<SettingName, unknown>): string {
   readConfigFile(path) // a file that would stop the next start is not rewritten
   const content = contentOf(path)
   for (const [name, value] of changes) {
@@ -44,5 +43,5 @@ export function changeConfigFile(path: string, changes: ReadonlyMap<SettingName,
     if (value === undefined) delete content[key]
     else content[key] = value
   }
-  writeDurably(path, `${JSON.stringify(content, null, 2)}\n`, 0o600)
+  return `${JSON.stringify(content, null, 2)}\n`
 }
