@@ -18,7 +18,6 @@ import { invalidAt } from '../src/kernel/json/json-checks.ts'
 import { createLog } from '../src/kernel/log.ts'
 import { KnownSecrets } from '../src/kernel/secrets/known-secrets.ts'
 import { plainText, printableLine } from '../src/kernel/secrets/plain-text.ts'
-
 import { publicArgs } from '../src/kernel/secrets/public-view.ts'
 import { parseReferences } from '../src/kernel/secrets/references.ts'
 import { maskArgs, maskText, maskUrl, secretsIn } from '../src/kernel/secrets/secrets.ts'

@@ -5,7 +5,6 @@ import type { Agent } from './catalogue/agent-record.ts'
 import { AGENTS, detect } from './catalogue/catalogue.ts'
 import { isScope } from './catalogue/config-files.ts'
 import type { RegisteredServer } from './catalogue/server-definition.ts'
-
 import type { BackupItem, ChangeReport, RestoreInput, RestoreReport } from './edit/edit.schema.ts'
 import { Edit, type EditDeps } from './edit/edit.service.ts'
 import { createRestore } from './edit/restore.ts'
@@ -24,7 +23,6 @@ import {
   type KnownFile,
   summaryOf,
 } from './read/agent-view.ts'
-
 import type {
   AgentSummary,
   AgentView,
@@ -34,13 +32,10 @@ import type {
   FileView,
   HistoryItem,
 } from './read/agents.schema.ts'
-
 import { type FileTrouble, fileView, troubleOf } from './read/file-view.ts'
-
 import { FileWatcher } from './read/file-watcher.ts'
 import { type AgentFiles, knownProjects, projectTargets } from './read/projects.ts'
 import { readFileState, SeenFiles } from './read/read-entries.ts'
-
 import { ServerUsers } from './read/server-users.ts'
 
 export interface Deps extends Omit<EditDeps, 'writer'> {

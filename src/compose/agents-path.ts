@@ -15,7 +15,6 @@ import type { Basics } from './basics.ts'
 import { openGateway } from './gateway.ts'
 import { openHttpServers } from './http-servers.ts'
 import { openCalls, openEvents, openMetrics, openNotices } from './observe.ts'
-
 import { openPackages } from './packages.ts'
 import { openCatalogues, openRuntime } from './stdio-runtime.ts'
 

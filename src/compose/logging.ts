@@ -6,7 +6,6 @@ import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { CallStore } from '../observe/calls/call-store.ts'
 import { LogPipeline, LostLines } from '../observe/logs/log-pipeline.ts'
 import type { Discarded, LogStore, StoredEntry } from '../observe/logs/log-store.ts'
-
 import { ServerLines } from '../observe/logs/server-lines.ts'
 import { AuditMirror } from '../store/audit-mirror.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'

@@ -1,6 +1,5 @@
 import type { AuditEntry } from '../kernel/facts.ts'
 import type { Mutes, Notice } from '../observe/notices/notices.schema.ts'
-
 import type { NoticeStore } from '../observe/notices/notices.service.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import { digestOf } from './configuration/tables.ts'

@@ -1,5 +1,4 @@
 import { type LastError, RESTART_DELAYS_S, type RestartRules } from '../kernel/server-state.ts'
-
 import type { Exit } from './platform/platform.ts'
 import { StartFailure } from './process/start-child.ts'
 

@@ -13,7 +13,6 @@ import { systemTimeOf } from '../kernel/time.ts'
 import { Joiners } from './joiners.ts'
 import type { Exit, ProcessUsage } from './platform/platform.ts'
 import { type Ending, endingOf, endOf, isCleanExit, isPermanent, restartAfter } from './restart-policy.ts'
-
 import type { StartSlots } from './start-slots.ts'
 
 /** A process that was started. It may or may not become a running tool server. */

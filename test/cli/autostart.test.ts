@@ -3,9 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { installService as install, managerHere } from '../../src/cli/autostart/autostart.ts'
-
 import type { Program, RunTool } from '../../src/cli/autostart/service-manager.ts'
-
 import { TaskScheduler } from '../../src/cli/autostart/task-scheduler.ts'
 import type { Context } from '../../src/cli/run/context.ts'
 import { readGiven } from '../../src/cli/run/read-given.ts'

@@ -9,7 +9,6 @@ import { thisPlatform } from '../../src/supervisor/platform/this-platform.ts'
 import type { ReaperLink } from '../../src/supervisor/platform/unix/reaper.ts'
 import { Signals, Sweeper } from '../../src/supervisor/platform/unix/signals.ts'
 import { INHERITED } from '../../src/supervisor/platform/unix/unix.ts'
-
 import { UnixProcessGroups } from '../../src/supervisor/platform/unix/unix-process-groups.ts'
 import { programFinder } from '../../src/supervisor/process/start-child.ts'
 import { platform as darwin } from '../fixtures/darwin-on-linux.ts'

@@ -3,7 +3,6 @@ import { computer } from '../../../test/support/test-computer.ts'
 import { problemIn } from '../../kernel/validate.ts'
 import { Agent, SYSTEMS } from './agent-record.ts'
 import { AGENTS, detect, findAgent } from './catalogue.ts'
-
 import { checkName, keyOf } from './server-definition.ts'
 import { placeholdersIn, TRANSPORTS } from './write-entry.ts'
 

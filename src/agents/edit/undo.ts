@@ -2,7 +2,6 @@ import { AppError } from '../../kernel/errors.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import { hashOf, type Json, valueAt } from '../catalogue/json-value.ts'
-
 import type { Backup, Backups } from '../files/backups.ts'
 import { readConfig, revisionNow } from '../files/config-file.ts'
 import {

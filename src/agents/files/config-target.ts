@@ -4,7 +4,6 @@ import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
 import { AGENTS, detect, findAgent } from '../catalogue/catalogue.ts'
 import { type ConfigPlace, fileAt, isScope, type Platform, placesOf } from '../catalogue/config-files.ts'
-
 import type { LockFacts } from './agent-lock.ts'
 import type { ConfigFile } from './config-file.ts'
 import { nearestFolder } from './file-safety.ts'

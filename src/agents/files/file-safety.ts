@@ -2,7 +2,6 @@ import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, isAbsolute, relative } from 'node:path'
 import { AppError } from '../../kernel/errors.ts'
 import { isWritable, readForeign, UnsafeFile } from '../../kernel/files/foreign-file.ts'
-
 import { MAX_BYTES, tooLarge } from '../formats/config-text.ts'
 
 /** A file after all symbolic links are resolved. */

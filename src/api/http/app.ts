@@ -3,7 +3,6 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
 import { AppError, problemOf, unexpected } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
-
 import { type AuthOptions, createAuth } from './auth.ts'
 import { acceptOnlyJson } from './body.ts'
 import { serveDocPages } from './doc-pages.ts'

@@ -1,7 +1,6 @@
 import type { TSchema } from 'typebox'
 import type { Config, Origin } from '../../kernel/config/config.ts'
 import { changedConfig, readConfigFile } from '../../kernel/config/config-file.ts'
-
 import { bindOf } from '../../kernel/config/host.ts'
 import {
   envName,
@@ -10,7 +9,6 @@ import {
   type SettingName,
   Settings,
 } from '../../kernel/config/settings.ts'
-
 import { assertMayBind, newToken, saveToken, tokenFile } from '../../kernel/config/token.ts'
 import { AppError, diskFull, invalidField } from '../../kernel/errors.ts'
 import { isStartError } from '../../kernel/exit.ts'

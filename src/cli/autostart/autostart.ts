@@ -10,7 +10,6 @@ import { untilReady } from '../service/start-detached.ts'
 import { stopService } from '../service/stop-service.ts'
 import { Launchd } from './launchd.ts'
 import type { Program, RunTool, ServiceManager } from './service-manager.ts'
-
 import { Systemd } from './systemd.ts'
 import { TaskScheduler } from './task-scheduler.ts'
 

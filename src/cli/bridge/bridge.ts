@@ -15,7 +15,6 @@ import {
   readMessage,
   Unreadable,
 } from './message.ts'
-
 import { type Outcome, refusalLine, sendRequest } from './send-request.ts'
 
 interface Deps {

@@ -21,7 +21,6 @@ import {
   sectionLines,
   summary,
 } from './finding.ts'
-
 import { ownFileFindings } from './own-files.ts'
 
 /** `toolroom doctor [--fix]`: exits with 1 if there are problems that were not repaired. */

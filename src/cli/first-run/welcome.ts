@@ -4,7 +4,6 @@ import type { Run } from '../run/context.ts'
 import type { Line } from '../run/line.ts'
 import { counted } from '../run/units.ts'
 import { allServers, needsHelp } from '../servers/any-server.ts'
-
 import { findAll } from './found.ts'
 
 /** `toolroom` alone: says what was found, changes nothing, and opens the dashboard where there is a display. */

@@ -3,7 +3,6 @@ import { type Line, type Span, toned } from '../run/line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { counted } from '../run/units.ts'
 import { type AnyServer, isStdio, serverNamed } from '../servers/any-server.ts'
-
 import { type Tool, toolNamed, toolsOf } from './tools.ts'
 
 type Prompt = Schemas['Prompt']

@@ -5,7 +5,6 @@ import { type OfferSettings, settingOf } from '../../servers/shared/server-field
 import { type ListResult, listResult } from './merge-prompts-and-resources.ts'
 import { type Conflict, type NamedTool, nameTools } from './tool-names.ts'
 import { indexTools, SEARCH_MODE_TOOLS, type SearchResult } from './tool-search-index.ts'
-
 import { type AgentTools, DEFAULT_AGENT_TOOLS } from './visibility.schema.ts'
 import { isForModel, withPages, wrap } from './wrapped-uri.ts'
 

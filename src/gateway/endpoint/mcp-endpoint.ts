@@ -29,7 +29,6 @@ import { subscriberOf } from '../notify/subscriber.ts'
 import { type OnInstanceNote, RequestClient } from '../sessions/calling-clients.ts'
 import type { Access, InstanceEvents, Session, Sessions } from '../sessions/sessions.ts'
 import { BATCH_VERSION, BatchReply, batchIn, isAnswered, noBatches, readBatch } from './batch.ts'
-
 import { LegacyReply } from './legacy-reply.ts'
 import { capabilitiesIn, validateModern } from './modern-fields.ts'
 import type { ModernReplies, ModernReply } from './modern-reply.ts'

@@ -6,7 +6,6 @@ import type { Incoming } from '../messages/incoming-message.ts'
 import { type RequestId, RpcError, resultMessage } from '../messages/rpc-response.ts'
 import { DropCounter, EventStream, messageOf, sendHeartbeat } from '../sessions/event-stream.ts'
 import type { Access, Session } from '../sessions/sessions.ts'
-
 import type { ResourceSubscriptions } from './resource-subscriptions.ts'
 import { type IsReceiver, type Subscriber, subscriberOf } from './subscriber.ts'
 

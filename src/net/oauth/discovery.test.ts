@@ -2,7 +2,6 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Answers, METADATA, metadataOf, openIssuer } from '../../../test/fixtures/oauth-quirks/issuer.ts'
 import { bearerChallenge } from './challenges.ts'
 import { discoverIssuer, discoverResource } from './discovery.ts'
-
 import { OAuthFailure } from './oauth-failure.ts'
 import { OAuthHttp } from './oauth-http.ts'
 

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
 import { HttpClient, type HttpRequest } from '../http-client.ts'
 import { RemoteFailure, retryAfter } from '../http-failure.ts'
-
 import { AddressGuard, type GuardOptions } from './address-guard.ts'
 import { OAuthFailure } from './oauth-failure.ts'
 

@@ -10,10 +10,8 @@ import { type ProofKey, proofSigner } from './dpop.ts'
 import { type IssuerInfo, textOf } from './issuer-metadata.ts'
 import { requestsThrough } from './library-fetch.ts'
 import { authOf, type OAuthClient } from './oauth-clients.ts'
-
 import { meaningOf, type OAuthCode, OAuthFailure, refusal } from './oauth-failure.ts'
 import { isPassing, type OAuthHttp, type OAuthResponse, statusFailure } from './oauth-http.ts'
-
 import { scopesIn } from './scopes.ts'
 
 export interface TokenSet {

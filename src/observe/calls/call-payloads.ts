@@ -1,5 +1,4 @@
 import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
-
 import type { Vault } from '../../kernel/secrets/vault.ts'
 import { RawJson } from '../../mcp/protocol/raw-json.ts'
 import type { CallStore, SealedPayload } from './call-store.ts'

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import { isObject } from '../../kernel/is-object.ts'
 import { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
 import { isSecretName, maskText } from '../../kernel/secrets/secrets.ts'
-
 import { isHarmless, redactJsonText } from './redact-json.ts'
 
 const secrets = new KnownSecrets()

@@ -1,7 +1,6 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
 import { plainText } from '../../kernel/secrets/plain-text.ts'
-
 import { hasKeyShape, isSecretName, MASK } from '../../kernel/secrets/secrets.ts'
 
 /** Far more than any tool has, and little enough for a recursive function. */

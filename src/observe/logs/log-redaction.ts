@@ -1,6 +1,5 @@
 import type { LogEntry } from '../../kernel/log.ts'
 import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
-
 import type { StoredEntry } from './log-store.ts'
 
 const MAX_BYTES = 64 * 1024

@@ -22,10 +22,8 @@ import {
   summaryOf,
   toolsIn,
 } from './query/summary.ts'
-
 import { matches, timeseriesOf } from './query/timeseries.ts'
 import { eventsOf, type MetricEvent } from './record/record.schema.ts'
-
 import type { Recorder } from './record/recorder.ts'
 import { Cell } from './sketch/cell.ts'
 import { ceilTo, STEP_MS, type WindowName } from './windows.ts'

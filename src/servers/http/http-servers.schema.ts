@@ -3,7 +3,6 @@ import * as Type from 'typebox'
 import { MASK } from '../../kernel/secrets/secrets.ts'
 import { component, mapOf, orNull, Timestamp } from '../../kernel/wire.ts'
 import { AuthView, type OAuthConfig, OAuthInput } from '../logins/logins.schema.ts'
-
 import { REQUEST_S_DESCRIPTION } from '../shared/calls.ts'
 import {
   describedFields,

@@ -11,7 +11,6 @@ import {
   type LoginServer,
   secretsOf,
 } from './login-record.ts'
-
 import { newId, type PendingLogin } from './pending-logins.ts'
 
 /** The second half of a login: the browser comes back with a code, which is exchanged for tokens. */

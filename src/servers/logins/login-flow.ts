@@ -10,7 +10,6 @@ import {
   type OAuthClient,
   registerClient,
 } from '../../net/oauth/oauth-clients.ts'
-
 import { OAuthFailure } from '../../net/oauth/oauth-failure.ts'
 import { OAuthHttp } from '../../net/oauth/oauth-http.ts'
 import { chooseScopes, scopesIn } from '../../net/oauth/scopes.ts'

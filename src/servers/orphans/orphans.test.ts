@@ -7,7 +7,6 @@ import type { AuditEntry } from '../../kernel/facts.ts'
 import { createLog } from '../../kernel/log.ts'
 import type { Orphan } from '../../kernel/server-state.ts'
 import { endOrphan, findOrphans } from '../../supervisor/orphans/orphans.ts'
-
 import { thisPlatform } from '../../supervisor/platform/this-platform.ts'
 import { processRoutes } from './orphans.routes.ts'
 import { createProcesses, type Deps } from './orphans.service.ts'

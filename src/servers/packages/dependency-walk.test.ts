@@ -5,7 +5,6 @@ import { runs } from '../../../test/support/full-or-short.ts'
 import { NPMS, npmFolder } from '../../../test/support/npm-versions.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { registryDependency, walkDependencies } from './dependency-walk.ts'
-
 import { candidates, readManifests } from './registry/manifests.ts'
 
 const RUNS = { numRuns: runs(300, 3000) }

@@ -16,7 +16,6 @@ import {
   type ServerRecord,
   storedValue,
 } from './server-fields.ts'
-
 import type { ToolCall, Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
 

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError, problemOf, unexpected } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/is-object.ts'
-
 import { isoTime } from '../../kernel/time.ts'
 import type { CallOptions, CallResult } from '../../mcp/protocol/call.ts'
 import { CODES, META } from '../../mcp/protocol/mcp-constants.ts'

@@ -17,7 +17,6 @@ import {
   ServerKey,
   type ServerRecord,
 } from './server-fields.ts'
-
 import { acceptsEvents, EVENT_STREAM, streamedCall } from './streamed-call.ts'
 import type { ToolCall } from './upstream.ts'
 

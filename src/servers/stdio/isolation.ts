@@ -1,7 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { IMAGE_NAME, readContainerCommand } from '../../kernel/containers/container-command.ts'
-
 import { invalidField } from '../../kernel/errors.ts'
 import type { Isolation, IsolationOptions } from '../../kernel/server-state.ts'
 import { orNull } from '../../kernel/wire.ts'

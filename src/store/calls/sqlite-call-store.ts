@@ -12,7 +12,6 @@ import { mayGrow } from '../sqlite/disk-space.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite.ts'
 import { DamagedBlock, type NewBlock } from './block.ts'
 import { BlockQueue } from './block-writer.ts'
-
 import { CallDatabase, type Limits } from './call-database.ts'
 import { openCallFile, replaceCallFile } from './call-file.ts'
 

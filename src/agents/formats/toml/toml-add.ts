@@ -30,7 +30,6 @@ import {
   type TomlDoc,
   tableOf,
 } from './toml-model.ts'
-
 import { equalsOf, headerIndent, namesText, pairIndent, pairText, valueText } from './toml-style.ts'
 
 /** A value that does not exist yet. `path[depth]` is the first missing step, in `container`. */

@@ -26,7 +26,6 @@ import {
   valueJson,
   walk,
 } from './toml-model.ts'
-
 import { removal, removalOfBlock } from './toml-remove.ts'
 import { scanToml } from './toml-scan.ts'
 import { valueText } from './toml-style.ts'

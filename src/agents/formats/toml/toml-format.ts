@@ -5,7 +5,6 @@ import { refusal } from '../text.ts'
 import { type Parsed, type Proposal, verifiedFormat } from '../verified-format.ts'
 import { draftOf, drop, put, textBefore, traceOf } from './toml-edit.ts'
 import { lastOf, orUndefined, startOf, type Target, type TomlDoc, tableJson, walk } from './toml-model.ts'
-
 import { scanToml } from './toml-scan.ts'
 import { assertWritable } from './toml-style.ts'
 

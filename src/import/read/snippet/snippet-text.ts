@@ -4,7 +4,6 @@ import { HTTP_URL } from './snippet-definition.ts'
 import { Fault, lineOf, positionOf, snippetError } from './snippet-error.ts'
 import { findServers, type Named, readLink } from './snippet-find.ts'
 import { readJson, readToml, repair } from './snippet-json-toml.ts'
-
 import { lineEnd, readCommand } from './snippet-shell.ts'
 
 const MAX_TEXT = 1024 * 1024

@@ -6,7 +6,6 @@ import { deriveName } from './snippet-definition.ts'
 import { readEntry } from './snippet-entry.ts'
 import { noServer, shown, snippetError } from './snippet-error.ts'
 import { findServers, type Named } from './snippet-find.ts'
-
 import { readText } from './snippet-text.ts'
 
 /** One server from a snippet. */

@@ -4,11 +4,8 @@ import type { FactBus, Facts } from '../../../kernel/facts.ts'
 import type { Check, Level, MetricsStore } from '../metrics-store.ts'
 import { atEveryLevel, ServerLife } from '../server-life.ts'
 import { type Sample, Tally } from '../sketch/cell.ts'
-
 import { DAY_MS, floorTo, History, RollingWindow, type Visit, WINDOWS, type WindowName } from '../windows.ts'
-
 import { ClockTrust, Retention } from './retention.ts'
-
 import { MAX_SERIES, type Series, type SeriesKey, SeriesTable } from './series-table.ts'
 
 interface RecorderDeps {

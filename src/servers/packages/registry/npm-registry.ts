@@ -15,7 +15,6 @@ import { similarNames } from './near-names.ts'
 import type { NpmSettings } from './npm-settings.ts'
 import { type Packument, readPackument } from './packument.ts'
 import { type FoundPackage, foundIn } from './search-hit.ts'
-
 import { type SearchInput, type SearchResult, search } from './search-npm.ts'
 
 export { type Chosen, choose } from './choose-version.ts'

@@ -2,7 +2,6 @@ import type { Page, PageRequest, ResolvedFilter } from '../../../observe/logs/lo
 import type { Format, LogLine } from '../../../observe/logs/logs.schema.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 import { idsBetween, lowestId } from '../index/spans.ts'
-
 import type { TextIndex } from '../index/text-index.ts'
 import { LINE_COLUMNS } from '../log-file.ts'
 import { readLines, sizeOf } from './line-reader.ts'

@@ -1,7 +1,6 @@
 import type { Connection } from '../../sqlite/connection.ts'
 import type { IdRange } from '../index/spans.ts'
 import { type Part, type TextIndex, type TextLookup, textLookup } from '../index/text-index.ts'
-
 import { choosePlan, MANY_HITS, openConditions, type Plan, sample } from './plan.ts'
 import {
   type Found,

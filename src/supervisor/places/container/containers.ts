@@ -1,13 +1,10 @@
 import type { Marks } from '../../platform/platform.ts'
 import { type ServerProcess, StartFailure } from '../../process/start-child.ts'
 import { type Ability, able, notStarted, unable } from '../ability.ts'
-
 import { Container, endLeftovers } from './container.ts'
 import { type Contained, type ContainerSpec, specOf } from './container-spec.ts'
 import { Engine, EngineError, type EngineSocket, engineInfo, findEngineSocket, isRootless } from './engine.ts'
-
 import { engineObstacle, explainEngine, explainPull, noEngine } from './explain-engine.ts'
-
 import { findImage, type Image, ImagePins, type Pulling, pullImage } from './images.ts'
 
 export interface ContainersDeps {

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { type LastError, SYSTEM_FOLDERS } from '../../../kernel/server-state.ts'
-
 import type { Launch } from '../../platform/platform.ts'
 import type { Confine } from '../../process/start-child.ts'
 import { type Ability, able, notStarted, type Obstacle, unable } from '../ability.ts'

@@ -11,7 +11,6 @@ import { killService, platformContract } from '../../../../test/support/platform
 import { get, post, register, until } from '../../../../test/support/running-servers.ts'
 import { openTestService } from '../../../../test/support/test-service.ts'
 import { endOrphan, findOrphans } from '../../orphans/orphans.ts'
-
 import { allProcesses } from '../process-table.ts'
 
 const onUnix = process.platform !== 'win32'

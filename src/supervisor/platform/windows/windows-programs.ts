@@ -2,9 +2,7 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import { readForeignHead } from '../../../kernel/files/foreign-file.ts'
 import { badCwd, kindOf, notFound, type Place, type Resolved, shown, type Unresolved } from '../programs.ts'
-
 import { batchLine, MAX_SHIM_BYTES, readShim, type Shim, UnsafeArgument } from './batch-files.ts'
-
 import { variable } from './variables.ts'
 
 const { dirname, extname, join, resolve } = path.win32
