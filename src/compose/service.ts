@@ -20,6 +20,8 @@ export interface Service extends Opened {
 
 /** Loading the REST API blocks for a moment, so the calls that waited for the first server are answered before. */
 const CALLS_FIRST_MS = 150
+/** A server that hangs in its start does not delay the REST API, the log and the watching of agents' files for longer. */
+const MOST_WAIT_MS = 1000
 
 /**
  * Opens everything from the bottom up, and closes it in reverse. It has two parts: what agents need, and the REST API with
@@ -35,7 +37,8 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     const opened = { address, tokenFile: basics.token.file, warnings }
     if (options.onOpen) {
       options.onOpen(opened)
-      await Promise.race([front.requested, firstStart.then(() => sleep(CALLS_FIRST_MS))])
+      const started = Promise.race([firstStart, sleep(MOST_WAIT_MS)]).then(() => sleep(CALLS_FIRST_MS))
+      await Promise.race([front.requested, started])
     }
     basics.logging.startStores()
     const { openRest } = await import('./rest.ts')
