@@ -44,6 +44,7 @@ const CLI_FILES = [
  */
 const SERVICE_FILES = [
   { name: 'agents-path', test: /\/compose\/up\.ts$/ },
+  { name: 'http-servers', test: /\/compose\/(?:http-servers|packages)\.ts$/ },
   { name: 'rest', test: /\/compose\/rest\.ts$/ },
 ].map((part, at, { length }) => ({ ...part, priority: length - at }))
 

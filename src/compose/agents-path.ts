@@ -1,11 +1,16 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Agents } from '../agents/agents.service.ts'
 import { AccessToken, Guesses } from '../api/http/auth.ts'
 import { Front } from '../api/http/front.ts'
+import { LaterRoute } from '../api/http/listener.ts'
 import { exposure, hostNamesOf } from '../kernel/config/host.ts'
 import { isMcpPath } from '../kernel/http/mcp-path.ts'
 import { probePort } from '../net/probe-port.ts'
+import type { HttpServers } from '../servers/http/http-servers.service.ts'
+import type { Jobs } from '../servers/jobs/jobs.ts'
 import { PackageFolders } from '../servers/packages/package-folders.ts'
-import { installedPrograms } from '../servers/packages/package-program.ts'
+import { chooseBin, findPackage, installedPrograms } from '../servers/packages/package-program.ts'
+import type { Packages } from '../servers/packages/packages.service.ts'
 import { Upstreams } from '../servers/shared/upstreams.ts'
 import { Servers } from '../servers/stdio/servers.service.ts'
 import { openDesiredStates } from '../store/desired-states.store.ts'
@@ -13,9 +18,7 @@ import { openPackageStore } from '../store/packages.store.ts'
 import { thisPlatform } from '../supervisor/platform/this-platform.ts'
 import type { Basics } from './basics.ts'
 import { openGateway } from './gateway.ts'
-import { openHttpServers } from './http-servers.ts'
 import { openCalls, openEvents, openMetrics, openNotices } from './observe.ts'
-import { openPackages } from './packages.ts'
 import { openCatalogues, openRuntime } from './stdio-runtime.ts'
 
 export type AgentsPath = Awaited<ReturnType<typeof openAgentsPath>>
@@ -33,7 +36,7 @@ export async function openAgentsPath(
 ) {
   const { config, options, closer, folder, facts, logging, log, database, stores, references, token } = basics
   /** Agents' files are opened in the second part. Until then, no server is known to be in one. */
-  const later: { agents?: Agents } = {}
+  const later: { agents?: Agents; packages?: Packages; jobs?: Jobs; httpServers?: HttpServers } = {}
   const platform = options.platform ?? thisPlatform
   const exposed = exposure(bind.loopback, config.protect_reads)
   const warnings = [...config.warnings, ...token.warnings, ...exposed, ...platform.warnings]
@@ -79,29 +82,25 @@ export async function openAgentsPath(
     defaultIsolation: config.default_isolation,
     linesDropped: (id) => logging.serverLines.dropped(id),
     usedBy: (id) => later.agents?.usedBy(id) ?? NO_AGENTS,
-    packages: { programOf, binOf: (name, program) => packages.binOf(name, program) },
+    packages: {
+      programOf,
+      binOf: (name, wanted) => chooseBin(findPackage(packageStore.all(), name), wanted),
+    },
   })
-  const { packages, jobs } = openPackages(basics, {
-    store: packageStore,
-    folders: packageFolders,
-    engine: runtime,
-    servers,
-  })
-  closer.add('the jobs', () => jobs.close())
-  const { listener } = gateway.gateway
+  closer.add('the jobs', () => later.jobs?.close())
+  const mcpRoute = new LaterRoute(isMcpPath)
   const front = new Front({
     allowedHosts: hostNamesOf(config),
-    gateway: { takes: isMcpPath, listener },
+    gateway: mcpRoute,
     readsPlain: config.platform.env.PLAIN_HTTP !== 'off',
   })
-  const { httpServers, logins } = await openHttpServers(basics, { ...registry, port: () => front.port })
-  closer.add('the HTTP servers', () => httpServers.close())
+  closer.add('the HTTP servers', () => later.httpServers?.close())
   closer.add('the agents', () => later.agents?.close())
   await servers.load()
   const { notices, health } = await openNotices(basics, {
     upstreams,
     catalogues,
-    packages,
+    packages: { states: () => later.packages?.states() },
     agents: { fileTroubles: (agentType) => later.agents?.fileTroubles(agentType) ?? [] },
     runtime,
     warnings,
@@ -114,7 +113,23 @@ export async function openAgentsPath(
 
   await front.listen(bind.address, config.port)
   basics.lock.announce(front.address(bind.address))
+  const firstStart = startServers(basics, servers)
+  await turn() // the first process starts
+  // Loaded while the processes of the servers start. Agents' requests wait, so that they see every server.
+  const [{ openHttpServers }, { openPackages }] = await Promise.all([
+    import('./http-servers.ts'),
+    import('./packages.ts'),
+  ])
+  const { packages, jobs } = openPackages(basics, {
+    store: packageStore,
+    folders: packageFolders,
+    engine: runtime,
+    servers,
+  })
+  const { httpServers, logins } = await openHttpServers(basics, { ...registry, port: () => front.port })
+  Object.assign(later, { packages, jobs, httpServers })
   await httpServers.load()
+  mcpRoute.open(gateway.gateway.listener)
   return {
     later,
     access,
@@ -136,7 +151,7 @@ export async function openAgentsPath(
       runtime,
     },
     observed: { metrics, live, notices, health, events },
-    firstStart: startServers(basics, servers),
+    firstStart,
   }
 }
 

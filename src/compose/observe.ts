@@ -89,7 +89,8 @@ function counted(servers: readonly { status: string }[]): Record<string, number>
 interface NoticesDeps {
   readonly upstreams: Upstreams
   readonly catalogues: Catalogues
-  readonly packages: Pick<Packages, 'states'>
+  /** Undefined until packages are loaded. */
+  readonly packages: { readonly states: () => ReturnType<Packages['states']> | undefined }
   readonly agents: Pick<Agents, 'fileTroubles'>
   readonly runtime: Pick<Runtime, 'platform' | 'mark'>
   /** What the start reported. */

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { AppError } from '../../kernel/errors.ts'
 import { Front } from './front.ts'
+import { LaterRoute } from './listener.ts'
 
 async function openFront() {
   const front = new Front({
@@ -29,6 +30,25 @@ test('the gateway answers before the API is built, and requests to the API wait 
   front.serve((_, response) => void response.end('the app'), refuse)
   expect(await early).toBe('the app')
   expect(await textOf(`${address}/api/health`)).toBe('the app')
+})
+
+test('a request for the gateway waits until its route is open, plain or not, and is then answered', async () => {
+  const route = new LaterRoute((url) => url === '/mcp')
+  const front = new Front({ allowedHosts: [], gateway: route })
+  await front.listen('127.0.0.1', 0)
+  onTestFinished(() => front.close())
+  const url = `${front.address('127.0.0.1')}/mcp`
+  let answered = 0
+  const asked = [fetch(url, { method: 'POST', body: 'a call' }), fetch(url)].map(async (response) => {
+    const text = await (await response).text()
+    answered += 1
+    return text
+  })
+  await sleep(50)
+  expect(answered).toBe(0)
+  route.open((request, response) => void response.end(request.method))
+  expect(await Promise.all(asked)).toEqual(['POST', 'GET'])
+  expect(await (await fetch(url)).text()).toBe('GET')
 })
 
 test('an upgrade before the API is built waits for it, even if it is then refused', async () => {

@@ -33,6 +33,24 @@ export interface DirectRoute {
   readonly listener: HttpListener
 }
 
+/** A route whose requests wait until it is open: the port is open a moment earlier. */
+export class LaterRoute implements DirectRoute {
+  readonly takes: DirectRoute['takes']
+  readonly #waiting: (() => void)[] = []
+  listener: HttpListener = (request, response) => {
+    this.#waiting.push(() => this.listener(request, response))
+  }
+
+  constructor(takes: DirectRoute['takes']) {
+    this.takes = takes
+  }
+
+  open(listener: HttpListener): void {
+    this.listener = listener
+    for (const answer of this.#waiting.splice(0)) answer()
+  }
+}
+
 export interface Listener {
   readonly server: Server
   readonly closeIdleConnections: () => void
@@ -91,11 +109,10 @@ function plainConnections(
   serveByNode: (this: Server, socket: Socket) => void,
   limits: ConnectionLimits,
   gate: Gate,
-  { takes, listener }: DirectRoute,
+  route: DirectRoute,
 ): PlainConnections {
   const plain = new PlainConnections({
-    takes,
-    listener,
+    route,
     admits: (request) => gate(request) === undefined,
     handOver: (socket) => serveByNode.call(server, socket),
     onCut: (socket) => writeProblem(socket, invalidHttp()),

@@ -164,7 +164,8 @@ interface Sources {
   readonly heldTools: ((serverId: string) => readonly string[]) | undefined
   /** Files that need a person: of this agent, or of all. */
   readonly agentFiles: (agentType: string | undefined) => readonly cause.FileTrouble[]
-  readonly packages: () => readonly cause.PackageState[]
+  /** Undefined: not known yet. */
+  readonly packages: () => readonly cause.PackageState[] | undefined
   readonly orphans: () => Promise<readonly Orphan[]>
   readonly diskIsFull: () => boolean
   /** Why log lines are being lost; undefined while they are not. */
@@ -227,7 +228,8 @@ function watchCauses(sources: Sources, board: NoticeBoard, everySecond: () => vo
     checkServers()
     checkHeld()
     checkDisk()
-    board.exist(['package_update', 'package_deprecated'], sources.packages().flatMap(cause.packageCauses))
+    const packages = sources.packages()
+    if (packages) board.exist(['package_update', 'package_deprecated'], packages.flatMap(cause.packageCauses))
     board.exist(['weak_token', 'settings'], sources.settings())
   }
 

@@ -6,6 +6,14 @@ import { packageFolder } from './inspect-package.ts'
 import type { PackageFolders } from './package-folders.ts'
 import type { InstalledVersion, PackageRecord, PackageStore } from './package-store.ts'
 
+/** By its name or its id. Throws an AppError. */
+export function findPackage(records: readonly PackageRecord[], key: string): PackageRecord {
+  const record = records.find(({ name }) => name === key) ?? records.find(({ id }) => id === key)
+  if (record) return record
+  const message = `No package with the name or id '${key.slice(0, 100)}' is installed`
+  throw new AppError('package_not_found', message)
+}
+
 /** As npx chooses: the only program, else the one named like the package. Throws when neither exists. */
 export function chooseBin({ name, current }: PackageRecord, wanted: string | undefined): string {
   const bins = Object.keys(current.bin)

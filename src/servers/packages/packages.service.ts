@@ -9,7 +9,7 @@ import { nameOfPackage } from '../shared/definition/server-name.ts'
 import { packageFolder } from './inspect-package.ts'
 import { activate, fetchPackage, undoneEntry } from './install-package.ts'
 import { removeFolder } from './package-folders.ts'
-import { chooseBin } from './package-program.ts'
+import { chooseBin, findPackage } from './package-program.ts'
 import { isNewer, parseSpec, type Spec } from './package-spec.ts'
 import type { PackageRecord } from './package-store.ts'
 import type {
@@ -56,10 +56,7 @@ export class Packages {
   }
 
   find(key: string): PackageRecord {
-    const record = this.#named(key) ?? this.#deps.store.all().find(({ id }) => id === key)
-    if (record) return record
-    const message = `No package with the name or id '${key.slice(0, 100)}' is installed`
-    throw new AppError('package_not_found', message)
+    return findPackage(this.#deps.store.all(), key)
   }
 
   async view(record: PackageRecord): Promise<PackageView> {

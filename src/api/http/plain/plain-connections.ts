@@ -5,8 +5,8 @@ import { PlainResponse } from './plain-response.ts'
 import { type RequestHead, RequestHeads } from './request-head.ts'
 
 interface Deps {
-  readonly takes: (url: string) => boolean
-  readonly listener: HttpListener
+  /** The listener of a `LaterRoute` changes when it is open. */
+  readonly route: { readonly takes: (url: string) => boolean; readonly listener: HttpListener }
   /** Whether the gate lets the request in. */
   readonly admits: (request: HttpRequest) => boolean
   /** node:http serves the connection from now on. */
@@ -127,7 +127,7 @@ class PlainConnection {
 
   #begin(chunk: Buffer): void {
     const head = this.#heads.read(chunk)
-    const isTaken = head !== undefined && this.#deps.takes(head.url)
+    const isTaken = head !== undefined && this.#deps.route.takes(head.url)
     if (isTaken && head.end === chunk.length) {
       this.#serve(head, chunk)
       return
@@ -163,7 +163,7 @@ class PlainConnection {
     this.#deps.onServing(this.#socket)
     this.#response = new PlainResponse(this.#socket, this.#keepAlive, this.#onResponseEnd)
     if (requestStart.hasSubscribers) requestStart.publish({ request, response: this.#response })
-    this.#deps.listener(request, this.#response)
+    this.#deps.route.listener(request, this.#response)
   }
 
   #clear(): void {
