@@ -1,4 +1,5 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+import { IdleMemory } from './idle-memory.ts'
 
 export interface ProcessFigures {
   /** Share of one core over the last seconds. */
@@ -11,10 +12,13 @@ export interface ProcessFigures {
 const SAMPLE_EVERY_MS = 5000
 /** Long enough to use no measurable CPU time while the service is idle. */
 const RESOLUTION_MS = 100
+/** Below this share of one core the process is idle. */
+const IDLE_CPU_PCT = 5
 
-/** Samples the resource usage of this process every few seconds. */
+/** Samples the resource usage of this process every few seconds, and collects its garbage when it is idle. */
 export class ProcessSampler {
   readonly #delays: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  readonly #memory = new IdleMemory()
   readonly #timer: NodeJS.Timeout
   #cpu = process.cpuUsage()
   #at = performance.now()
@@ -22,7 +26,10 @@ export class ProcessSampler {
 
   constructor() {
     this.#delays.enable()
-    this.#timer = setInterval(() => this.#sample(), SAMPLE_EVERY_MS).unref()
+    this.#timer = setInterval(() => {
+      this.#sample()
+      if (this.#last.cpu_pct < IDLE_CPU_PCT) this.#memory.tidy()
+    }, SAMPLE_EVERY_MS).unref()
   }
 
   /** Current memory, and the last sample of the other values. */
