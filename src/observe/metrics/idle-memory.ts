@@ -6,7 +6,7 @@ const WORTH_BYTES = 8 * 1024 * 1024
 
 /**
  * Collects the garbage of a start or of many calls while the process is idle. V8 collects when it allocates, so an idle
- * process would keep that memory: 13 MiB after 200 calls, and 22 MiB after 20,000.
+ * process may keep that memory: about 15 MiB after a start and 200 calls.
  */
 export class IdleMemory {
   #usedAfter = 0
