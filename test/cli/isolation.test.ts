@@ -45,7 +45,7 @@ describe.skipIf(!hasSandbox)('with bubblewrap', () => {
       `✕ to change ${notes}`,
       `    ${refused}`,
       'What it did not try was not seen: it may need more than this.',
-      'Nothing was changed. This opens the isolation for it:',
+      'Nothing was changed. This allows it:',
       `  toolroom edit files --write ${notes}`,
       '',
     ])
@@ -200,7 +200,7 @@ test.skipIf(process.platform === 'win32')(
     const { service, cli } = await opened()
     await register(service, 'echo')
     const { stdout } = await cli('edit', 'echo', '--write', '/srv')
-    expect(stdout).toContain('has no effect before: toolroom edit echo --isolation sandbox\n')
+    expect(stdout).toContain('has no effect until you run: toolroom edit echo --isolation sandbox\n')
     expect(await get(service, 'echo')).toMatchObject({ isolation_options: { write: ['/srv'] } })
   },
 )

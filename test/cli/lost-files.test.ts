@@ -43,7 +43,7 @@ describe.skipIf(!hasSandbox)('with bubblewrap', () => {
         'It wrote files in memory only. They are lost when it ends:',
         ...['a', 'b', 'c', 'd', 'e'].map((name) => `    ~/drafts/${name}.md`),
         '    and 2 other files',
-        'Nothing was changed. This opens the isolation for it:',
+        'Nothing was changed. This allows it:',
         '  toolroom edit files --write ~/drafts',
         '',
       ].join('\n'),

@@ -11,7 +11,7 @@ const NAMES = ['filesystem', 'memory']
 
 describe.skipIf(!sandbox?.isThere)('with sandbox', () => {
   test.each(SERVERS.filter(({ name }) => NAMES.includes(name)))(
-    '$name from its installed package gets the isolation that its trials suggest, and works behind them as without',
+    '$name from its installed package gets the isolation that its trials suggest, and works in it as without',
     async (server) => {
       const service = await openService({ env: npmOfThisComputer() })
       const request = async (method: string, path: string, body?: object) => {

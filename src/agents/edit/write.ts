@@ -117,10 +117,7 @@ export class FileWriter {
   /** Returns what ends the turns. */
   async #takeTurns(keys: readonly string[]): Promise<() => void> {
     const ends: (() => void)[] = []
-    for (const key of keys)
-      await new Promise<void>((begin) => {
-        void this.#turns.take(key, () => new Promise<void>((end) => begin(void ends.push(end))))
-      })
+    for (const key of keys) ends.push(await this.#turns.enter(key))
     return () => {
       for (const end of ends) end()
     }

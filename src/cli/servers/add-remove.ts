@@ -53,7 +53,9 @@ async function placesOf(
     const server = await api.get('/api/servers/{id}', { path: { id } })
     if (server.isolation !== 'none') places.set(id, [`  place  ${isolationText(server)}`])
     else if (hasOptions)
-      places.set(id, [`  note   It runs without isolation before: toolroom edit ${id} --isolation sandbox`])
+      places.set(id, [
+        `  note   It runs without isolation until you run: toolroom edit ${id} --isolation sandbox`,
+      ])
   }
   return places
 }

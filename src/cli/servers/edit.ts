@@ -46,7 +46,7 @@ function isolationLines(server: StdioServer, change: object): string[] {
   const { id, name, isolation } = server
   if (isolation === 'none' && 'isolation_options' in change)
     return [
-      `${name} runs without isolation, so this has no effect before: toolroom edit ${id} --isolation sandbox`,
+      `${name} runs without isolation, so this has no effect until you run: toolroom edit ${id} --isolation sandbox`,
     ]
   return [`${name} runs ${isolationText(server)}.`]
 }

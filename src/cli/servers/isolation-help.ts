@@ -9,7 +9,7 @@ interface Failed {
 
 const UNAVAILABLE = ['sandbox_unavailable', 'engine_unavailable']
 
-/** Whether there is nowhere to run it. Then no isolation has refused it anything. */
+/** Whether there is nowhere to run it. Then nothing was refused by an isolation. */
 export const hasNoPlace = (code: string | undefined): boolean =>
   [...UNAVAILABLE, 'image_not_found'].includes(code ?? '')
 

@@ -53,7 +53,7 @@ function rowOf(server: AnyServer): Span[] {
   ]
 }
 
-/** A server in isolation is a local one. */
+/** An isolated server is a local one. */
 const kindOf = (server: AnyServer): string =>
   isStdio(server) && server.isolation !== 'none' ? server.isolation : server.type
 

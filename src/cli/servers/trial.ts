@@ -28,7 +28,7 @@ interface Tried {
 /** One refusal makes another one visible, such as a write after a read. */
 const MAX_TRIALS = 8
 
-/** `toolroom trial SERVER`: runs a server once in isolation, and with `--apply` keeps the isolation, open for what was refused. */
+/** `toolroom trial SERVER`: runs a server once in isolation, and with `--apply` keeps the isolation and allows what was refused. */
 export const tryServer: Run = async (context) => {
   const { api, given } = context
   const server = await serverNamed(api, given.word('SERVER'))
@@ -107,7 +107,7 @@ interface Problem {
 
 /** Why the exit code is not 0. What was opened is no problem any more. */
 function problemOf({ server, report, kept, command }: Tried): Problem | undefined {
-  const hint = command === undefined ? null : `Open the isolation with ${command}`
+  const hint = command === undefined ? null : `Allow it with ${command}`
   const { error, refused } = report
   if (!report.ok)
     return {
@@ -200,7 +200,6 @@ function endLines({ server, report, confinement, kept, command }: Tried, width: 
       'Nothing was changed.',
     ]
   if (command === undefined) return [`${name} runs with this isolation already.`]
-  const does =
-    report.refused.length === 0 ? 'This puts it with this isolation' : 'This opens the isolation for it'
+  const does = report.refused.length === 0 ? 'This isolates it that way' : 'This allows it'
   return [`Nothing was changed. ${does}:`, `  ${command}`]
 }

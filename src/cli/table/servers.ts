@@ -141,7 +141,7 @@ export const SERVERS_TABLE: readonly Command[] = [
     words: [SERVER],
     flags: {
       call: { does: 'A tool to call, with its arguments.', value: 'TOOL=JSON', kind: 'tool', many: true },
-      apply: { does: 'Keep the isolation, open for what was refused.' },
+      apply: { does: 'Keep the isolation, and allow what was refused.' },
       ...ISOLATION_FLAGS,
     },
     examples: [`trial files --call list_directory='{"path":"/home/me/notes"}'`, 'trial files --apply'],

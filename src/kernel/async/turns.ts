@@ -13,4 +13,11 @@ export class Turns {
     this.#last.set(key, over)
     return turn
   }
+
+  /** Waits for the turn, and returns what ends it. */
+  enter(key: string): Promise<() => void> {
+    return new Promise((begin) => {
+      void this.take(key, () => new Promise<void>((end) => begin(end)))
+    })
+  }
 }

@@ -51,7 +51,7 @@ test.each([
   (path: string) => `Executable doesn't exist at ${path}`,
   (path: string) => `The file ${path} was not found: ${path} does not exist.`,
   (path: string) => `Not found: ${path}.`,
-])('a path that exists outside of the isolation and was not found behind them is a refusal: %s', (say) => {
+])('a path that exists outside of the isolation and was not found inside is a refusal: %s', (say) => {
   const own = ownFolder()
   mkdirSync(join(own, 'notes'))
   const line = say(join(own, 'notes'))

@@ -136,7 +136,7 @@ describe.skipIf(!hasSandbox)('with bubblewrap', () => {
   })
 })
 
-test('without isolation nothing is refused, a server that does not exist is not found, and bad isolation are an error', async () => {
+test('without isolation nothing is refused, a server that does not exist is not found, and a bad isolation is an error', async () => {
   const service = await openTestService()
   await register(service, 'echo')
   const call = { tool: 'echo', arguments: { text: "EROFS: x, open '/usr/x'" } }
