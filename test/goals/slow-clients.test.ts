@@ -72,7 +72,7 @@ const NEVER_READING = 1120
 const MAX_MORE_MB = 350
 
 /**
- * Only in the full run: the operating system buffers 4 MB for each of 512 connections. src/api/http/connections.test.ts does the
+ * Only in the full run: the operating system buffers 4 MB for each of 512 connections. src/api/http/connection-limits.test.ts does the
  * same over sockets with small buffers.
  */
 test.runIf(FULL && process.platform === 'linux')(

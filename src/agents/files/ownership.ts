@@ -44,7 +44,7 @@ export interface FileRecord {
   readonly project_path: string | null
   readonly path: string
   readonly key_path: readonly string[]
-  /** What the file held before our first entry; see `formats/format.ts`. */
+  /** What the file held before our first entry; see `agents/formats/format.ts`. */
   readonly trace: string | null
   /** Toolroom created the file. It is removed again with the last of our entries. */
   readonly made_file: boolean

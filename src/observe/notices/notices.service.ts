@@ -156,7 +156,7 @@ function publicView(notice: Notice): PublicNotice {
 const viewOf = (notice: Notice): NoticeView =>
   ({ ...publicView(notice), evidence: notice.evidence }) as NoticeView
 
-/** Where causes are found. `compose/notices.ts` connects them. */
+/** Where causes are found. `compose/observe.ts` connects them. */
 interface Sources {
   readonly facts: FactBus
   readonly upstreams: Pick<Upstreams, 'all' | 'get'>

@@ -140,7 +140,7 @@ export class TextIndex {
     const no = fits ? before.no : Math.max(0, ...this.#parts.map((part) => part.no)) + 1
     this.#connection.transaction(() => {
       if (!fits) this.#connection.exec(createPart(no, first))
-      // Two extra characters, so that every letter of a message starts a trigram: see `text-lookup.ts`.
+      // Two extra characters, so that every letter of a message starts a trigram: see `textLookup`.
       const lines = 'SELECT id, message || char(10, 10) FROM logs WHERE id BETWEEN ? AND ?'
       const rows = this.#connection.run(`INSERT INTO text_${no} (rowid, message) ${lines}`, first, last)
       const grown = 'UPDATE parts SET last_id = ?, rows = rows + ?, bytes = bytes + ? WHERE no = ?'
