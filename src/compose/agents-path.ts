@@ -35,7 +35,7 @@ export async function openAgentsPath(
   bind: { readonly address: string; readonly loopback: boolean },
 ) {
   const { config, options, closer, folder, facts, logging, log, database, stores, references, token } = basics
-  /** Agents' files are opened in the second part. Until then, no server is known to be in one. */
+  /** What is opened later. Until agents' files are, no server is known to be in one. */
   const later: { agents?: Agents; packages?: Packages; jobs?: Jobs; httpServers?: HttpServers } = {}
   const platform = options.platform ?? thisPlatform
   const exposed = exposure(bind.loopback, config.protect_reads)
@@ -100,7 +100,7 @@ export async function openAgentsPath(
   const { notices, health } = await openNotices(basics, {
     upstreams,
     catalogues,
-    packages: { states: () => later.packages?.states() },
+    packages: () => later.packages,
     agents: { fileTroubles: (agentType) => later.agents?.fileTroubles(agentType) ?? [] },
     runtime,
     warnings,
@@ -127,8 +127,9 @@ export async function openAgentsPath(
     servers,
   })
   const { httpServers, logins } = await openHttpServers(basics, { ...registry, port: () => front.port })
-  Object.assign(later, { packages, jobs, httpServers })
+  Object.assign(later, { jobs, httpServers })
   await httpServers.load()
+  later.packages = packages
   mcpRoute.open(gateway.gateway.listener)
   return {
     later,

@@ -89,8 +89,8 @@ function counted(servers: readonly { status: string }[]): Record<string, number>
 interface NoticesDeps {
   readonly upstreams: Upstreams
   readonly catalogues: Catalogues
-  /** Undefined until packages are loaded. */
-  readonly packages: { readonly states: () => ReturnType<Packages['states']> | undefined }
+  /** Undefined until all servers and packages are loaded. */
+  readonly packages: () => Pick<Packages, 'states'> | undefined
   readonly agents: Pick<Agents, 'fileTroubles'>
   readonly runtime: Pick<Runtime, 'platform' | 'mark'>
   /** What the start reported. */
@@ -112,7 +112,8 @@ export async function openNotices(
     upstreams,
     heldTools: config.hold_changed_tools ? (id) => [...catalogues.held(id).keys()] : undefined,
     agentFiles: (agentType) => agents.fileTroubles(agentType),
-    packages: () => packages.states(),
+    isComplete: () => packages() !== undefined,
+    packages: () => packages()?.states() ?? [],
     orphans: () => findOrphans({ table: runtime.platform.table, mark: runtime.mark }),
     diskIsFull,
     logFailure: logging.lossReason,

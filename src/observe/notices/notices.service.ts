@@ -160,12 +160,13 @@ const viewOf = (notice: Notice): NoticeView =>
 interface Sources {
   readonly facts: FactBus
   readonly upstreams: Pick<Upstreams, 'all' | 'get'>
+  /** Whether all servers and packages are known. Before, nothing is resolved because it is missing. */
+  readonly isComplete: () => boolean
   /** The names of the tools of a server that wait for approval. Undefined if changed tools are never held. */
   readonly heldTools: ((serverId: string) => readonly string[]) | undefined
   /** Files that need a person: of this agent, or of all. */
   readonly agentFiles: (agentType: string | undefined) => readonly cause.FileTrouble[]
-  /** Undefined: not known yet. */
-  readonly packages: () => readonly cause.PackageState[] | undefined
+  readonly packages: () => readonly cause.PackageState[]
   readonly orphans: () => Promise<readonly Orphan[]>
   readonly diskIsFull: () => boolean
   /** Why log lines are being lost; undefined while they are not. */
@@ -191,6 +192,7 @@ function watchCauses(sources: Sources, board: NoticeBoard, everySecond: () => vo
   const orphanTimer = setInterval(() => void checkOrphans(), ORPHANS_EVERY_MS).unref()
 
   function checkServers(): void {
+    if (!sources.isComplete()) return
     const unsettled = new Set<string>()
     const causes: Cause[] = []
     for (const upstream of upstreams.all()) {
@@ -225,11 +227,11 @@ function watchCauses(sources: Sources, board: NoticeBoard, everySecond: () => vo
   }
 
   function check(): void {
+    if (!sources.isComplete()) return
     checkServers()
     checkHeld()
     checkDisk()
-    const packages = sources.packages()
-    if (packages) board.exist(['package_update', 'package_deprecated'], packages.flatMap(cause.packageCauses))
+    board.exist(['package_update', 'package_deprecated'], sources.packages().flatMap(cause.packageCauses))
     board.exist(['weak_token', 'settings'], sources.settings())
   }
 
