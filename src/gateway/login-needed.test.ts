@@ -32,7 +32,7 @@ const callsOf = async (service: TestService) =>
   (await service.inject({ url: '/api/calls', headers: AUTHORISED })).json().items
 
 test.each<Era>(['legacy', 'modern'])(
-  'a %s agent without URL elicitation gets a result with the link, and the same call works after the login (oauth.md section 5)',
+  'a %s agent without URL elicitation gets a result with the link, and the same call works after the login (docs/login.md)',
   async (era) => {
     const { service } = await openLoggedOut()
     const agent = await Agent.open(service, await newKey(service), era)
@@ -66,7 +66,7 @@ test.each<Era>(['legacy', 'modern'])(
   },
 )
 
-test('a legacy agent with URL elicitation is asked with the page of Toolroom, and its call continues after the login (oauth.md section 5)', async () => {
+test('a legacy agent with URL elicitation is asked with the page of Toolroom, and its call continues after the login (docs/login.md)', async () => {
   const { service } = await openLoggedOut()
   const client = new Client(
     { name: 'test', version: '1' },

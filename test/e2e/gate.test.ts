@@ -352,7 +352,7 @@ describe('the pages of a login', () => {
     return status === 403 ? JSON.parse(body).code : 'in'
   }
 
-  test('an issuer may redirect the browser to them, and nothing else of another site is let in (oauth.md section 4)', async () => {
+  test('an issuer may redirect the browser to them, and nothing else of another site is let in (docs/login.md)', async () => {
     const service = await openTestService()
     for (const path of PAGES)
       for (const site of ['cross-site', 'same-site'])

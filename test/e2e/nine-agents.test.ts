@@ -35,7 +35,7 @@ const keys = async (service: TestService) =>
 const gridOf = async (service: TestService) =>
   (await service.inject('/api/agents?include=servers,tools')).json<{ items: AgentSummary[] }>().items
 
-test('nine agents are imported, connected with a take-over and disconnected: no tool is doubled, and every file is byte-identical to the start (api.md, Import and connect)', async () => {
+test('nine agents are imported, connected with a take-over and disconnected: no tool is doubled, and every file is byte-identical to the start (docs/agents.md)', async () => {
   const { service, files, changed } = await openWithServers()
   for (const agent of NINE) {
     const before = await done(service, 'POST', `/${agent}/connect`, { dry_run: true })

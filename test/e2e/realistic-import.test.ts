@@ -28,7 +28,7 @@ async function open(): Promise<{ service: TestService; realistic: RealisticHome 
 }
 
 describe('the import of a realistic home with nine agents', () => {
-  test('every entry of every agent and project is an item, and nothing in it is lost or silently changed (api.md, Import)', async () => {
+  test('every entry of every agent and project is an item, and nothing in it is lost or silently changed (docs/agents.md)', async () => {
     const { service, realistic } = await open()
     const dry = await importing(service, { dry_run: true })
     expect((await read<{ total: number }>(service, '/api/servers')).total).toBe(0)

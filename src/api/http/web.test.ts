@@ -17,7 +17,7 @@ function builtDashboard(): string {
   return folder
 }
 
-test('every page of the dashboard is the same document, with a policy that allows only its own files and a new nonce (api.md 12)', async () => {
+test('every page of the dashboard is the same document, with a policy that allows only its own files and a new nonce (docs/dashboard.md)', async () => {
   const env = { AUTH_TOKEN_HEADER_NAME: 'X-Own&Token' }
   const { inject } = await openTestService({ webFolder: builtDashboard(), env })
   const nonces = new Set<string>()

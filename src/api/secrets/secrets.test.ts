@@ -24,7 +24,7 @@ const setSecret = (service: TestService, name: string, value: string) =>
 const FIRST = 'first-value-0123456789'
 const SECOND = 'second-value-0123456789'
 
-test('a secret is set, listed without its value, survives a restart, and is sealed on disk (api.md, References)', async () => {
+test('a secret is set, listed without its value, survives a restart, and is sealed on disk (docs/references.md)', async () => {
   const service = await openTestService()
   expect(await request(service, 'GET', '/api/secrets')).toMatchObject({ body: { items: [], total: 0 } })
   const set = await setSecret(service, 'TOKEN', FIRST)

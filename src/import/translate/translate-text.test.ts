@@ -33,7 +33,7 @@ test.each<[string, Source, string]>([
   ['${env:API_KEY} ${API_KEY}', only(), '$${env:API_KEY} ${API_KEY}'],
   ['${env:API_KEY} ${API_KEY}', only('braces'), '$${env:API_KEY} ${env:API_KEY}'],
   ['${secret:KEY}', only('env'), '$${secret:KEY}'],
-])('the text %j becomes Toolroom’s own (api.md, References)', (text, from, expected) => {
+])('the text %j becomes Toolroom’s own (docs/references.md)', (text, from, expected) => {
   expect(translateText(text, from).text).toBe(expected)
 })
 

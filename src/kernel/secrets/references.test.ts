@@ -35,7 +35,7 @@ test.each([
   ['${A} ${input:A} $A {env:A} ${A:-b} $(A)', '${A} ${input:A} $A {env:A} ${A:-b} $(A)'],
   ['${env:} ${env:A', '${env:} ${env:A'],
   ['${env:A:-${env:A}}', '${env:A:-one}'],
-])('the text %j resolves to %j (api.md, References)', (text, expected) => {
+])('the text %j resolves to %j (docs/references.md)', (text, expected) => {
   expect(resolveReferences(text, lookUp)).toEqual({ text: expected })
 })
 

@@ -73,7 +73,7 @@ describe('notices', () => {
     expect(await list(service, 'all')).toMatchObject([{ id: notice.id, count: 2, seen_at: null }])
   })
 
-  test('a server that had run for 10 s and is replaced at once after a crash is a notice all the same (api.md, Notices)', async () => {
+  test('a server that had run for 10 s and is replaced at once after a crash is a notice all the same (docs/notices.md)', async () => {
     const service = await openTestService()
     await register(service, 'echo')
     await post(service, '/api/servers/echo/start')

@@ -48,7 +48,7 @@ const answering =
   async () =>
     answer
 
-test('a client with URL elicitation is asked with the page of Toolroom, and its call waits for the login (oauth.md section 5)', async () => {
+test('a client with URL elicitation is asked with the page of Toolroom, and its call waits for the login (docs/login.md)', async () => {
   const logins = openLogins()
   const asked: unknown[] = []
   const onServerRequest: OnServerRequest = async (method, params) => {
@@ -122,7 +122,7 @@ test.each([
   expect(isLoginMissing(error, { id, name: id }, openLogins())).toBe(expected)
 })
 
-test('a call after a login that was refused names the reason beside the link (oauth.md, promises)', async () => {
+test('a call after a login that was refused names the reason beside the link (docs/login.md)', async () => {
   const error = { message: 'auth.example.com refused the login (access_denied)' }
   const logins = { ...openLogins(), stateOf: () => ({ error }) }
   const { message } = (await awaitLogin(server, logins, {}).catch((failure: Error) => failure)) as Error

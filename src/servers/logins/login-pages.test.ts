@@ -3,7 +3,7 @@ import { donePage, failedPage, startPage, textPage } from './login-pages.ts'
 
 const FOREIGN = `<script>alert(1)</script>"'&`
 
-test('the start page names the server, the host of the issuer and the scopes, and its form may lead to the issuer (oauth.md section 4)', () => {
+test('the start page names the server, the host of the issuer and the scopes, and its form may lead to the issuer (docs/login.md)', () => {
   const { html, headers } = startPage({
     server_name: 'linear',
     issuer: 'https://auth.linear.app/tenant',

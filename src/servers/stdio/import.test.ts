@@ -17,7 +17,7 @@ async function importing(service: TestService, payload: object): Promise<ImportR
   return reply.json()
 }
 
-test('a snippet is imported with its references translated, and lists the variables that would leave (api.md, References)', async () => {
+test('a snippet is imported with its references translated, and lists the variables that would leave (docs/references.md)', async () => {
   const service = await openTestService()
   const servers = {
     docs: {

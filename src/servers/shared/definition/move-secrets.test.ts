@@ -18,7 +18,7 @@ function move(definition: Carrier) {
   return { moved, secrets }
 }
 
-test('secrets in env, args, headers and url become references to named ones (api.md, move_secrets)', () => {
+test('secrets in env, args, headers and url become references to named ones (docs/agents.md)', () => {
   const definition = {
     args: [
       '--api-key',

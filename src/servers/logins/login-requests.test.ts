@@ -33,7 +33,7 @@ async function browse(url: string, init: RequestInit = {}) {
   }
 }
 
-test('a login begins with the token, goes through the pages of Toolroom, and ends with the number of tools (oauth.md section 1)', async () => {
+test('a login begins with the token, goes through the pages of Toolroom, and ends with the number of tools (docs/login.md)', async () => {
   const { service, issuer, seen } = await openWithServer({ PROTECT_READS: 'true' })
   for (const [method, url] of [
     ['POST', PATH],
@@ -161,7 +161,7 @@ test('a logout revokes and forgets the login, and cancels a pending one', async 
   expect((await logout('?client=maybe')).statusCode).toBe(422)
 })
 
-test('behind a proxy, only the browser that opened the start page can finish the login (oauth.md section 4)', async () => {
+test('behind a proxy, only the browser that opened the start page can finish the login (docs/login.md)', async () => {
   const { service } = await openWithServer({ PUBLIC_URL: 'https://toolroom.example.com/tools' })
   const started = await begin(service)
   expect(started).toMatchObject({
