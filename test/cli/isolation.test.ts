@@ -75,7 +75,7 @@ describe.skipIf(!hasSandbox)('with bubblewrap', () => {
     expect(JSON.parse(failed.stdout)).toMatchObject({
       ok: false,
       detail: expect.stringMatching(/\S/),
-      hint: `Open the isolation with toolroom edit files --read ${notes}`,
+      hint: `Allow it with toolroom edit files --read ${notes}`,
       edit_command: `toolroom edit files --read ${notes}`,
       applied: false,
     })
