@@ -1,15 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type ErrorCode, invalidField } from '../kernel/errors.ts'
-import { wholeList } from '../kernel/wire.ts'
+import { callerOf, operationsOf, wholeList } from '../kernel/wire.ts'
 import type { Agents } from './agents.service.ts'
 import * as schema from './edit/edit.schema.ts'
 import { AgentKey } from './read/agents.schema.ts'
 
-const tags = ['Agents']
+const operation = operationsOf('Agents')
 const params = AgentKey
 const response = { 200: schema.ChangeReport }
 /** Errors that concern the file, in addition to those that concern the request. */
-const fileErrors: ErrorCode[] = [
+const errors: ErrorCode[] = [
   'config_changed',
   'config_unparsable',
   'config_read_only',
@@ -20,113 +20,79 @@ const fileErrors: ErrorCode[] = [
   'not_supported',
   'disk_full',
 ]
-const config = { errors: fileErrors }
 
 export function editRoutes(agents: Agents): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const put = {
-      tags,
-      summary: "Update the agent's server configuration",
-      description:
-        'Adds or updates entries. Every other byte of the file stays unchanged. `dry_run` returns the diff only.',
-      params,
-      body: schema.PutServers,
-      response,
-    }
-    app.put('/agents/:agent_type/servers', { schema: put, config }, (request) =>
-      agents.edit.set(request.params.agent_type, request.body, { request_id: request.id }),
+    const put = operation(
+      "Update the agent's server configuration",
+      'Adds or updates entries. Every other byte of the file stays unchanged. `dry_run` returns the diff only.',
+      { params, body: schema.PutServers, response, errors },
+    )
+    app.put('/agents/:agent_type/servers', put, (request) =>
+      agents.edit.set(request.params.agent_type, request.body, callerOf(request)),
     )
 
-    const remove = {
-      tags,
-      summary: 'Remove servers from the agent configuration',
-      description:
-        'By name, in the body or in the query. Without names, all entries that Toolroom manages are removed.',
-      params,
-      querystring: schema.RemoveQuery,
-      body: schema.RemoveBody,
-      response,
-    }
-    app.delete('/agents/:agent_type/servers', { schema: remove, config }, (request) => {
+    const remove = operation(
+      'Remove servers from the agent configuration',
+      'By name, in the body or in the query. Without names, all entries that Toolroom manages are removed.',
+      { params, querystring: schema.RemoveQuery, body: schema.RemoveBody, response, errors },
+    )
+    app.delete('/agents/:agent_type/servers', remove, (request) => {
       const { name, ...query } = request.query
       const { names, ...body } = request.body ?? {}
       if (name && names) throw invalidField('/names', 'must be given either in the body or in the query')
-      const by = { request_id: request.id }
+      const by = callerOf(request)
       return agents.edit.remove(request.params.agent_type, names ?? name, { ...query, ...body }, by)
     })
 
-    const add = {
-      tags,
-      summary: 'Add an HTTP server to the agent configuration',
-      description: 'A registered server by `server_id`, or an entry with a URL.',
-      params,
-      body: schema.AddHttpServer,
-      response,
-    }
-    app.post('/agents/:agent_type/http-servers', { schema: add, config }, (request) =>
-      agents.edit.addHttp(request.params.agent_type, request.body, { request_id: request.id }),
+    const add = operation(
+      'Add an HTTP server to the agent configuration',
+      'A registered server by `server_id`, or an entry with a URL.',
+      { params, body: schema.AddHttpServer, response, errors },
+    )
+    app.post('/agents/:agent_type/http-servers', add, (request) =>
+      agents.edit.addHttp(request.params.agent_type, request.body, callerOf(request)),
     )
 
-    const connect = {
-      tags,
-      summary: 'Connect the agent to the gateway',
-      description:
-        'Creates a key and writes one entry, `toolroom`, through which the agent reaches every server. An agent that accepts only local commands gets a command that starts a bridge. With `take_over`, entries whose servers the gateway offers leave the file in the same change, and come back with `disconnect`; without it, `doubled` names the tools that the agent gets twice. `dry_run` returns the diff only.',
-      params,
-      body: schema.ConnectInput,
-      response,
-    }
-    app.post('/agents/:agent_type/connect', { schema: connect, config }, (request) =>
-      agents.edit.connect(request.params.agent_type, request.body ?? {}, { request_id: request.id }),
+    const connect = operation(
+      'Connect the agent to the gateway',
+      'Creates a key and writes one entry, `toolroom`, through which the agent reaches every server. An agent that accepts only local commands gets a command that starts a bridge. With `take_over`, entries whose servers the gateway offers leave the file in the same change, and come back with `disconnect`; without it, `doubled` names the tools that the agent gets twice. `dry_run` returns the diff only.',
+      { params, body: schema.ConnectInput, response, errors },
+    )
+    app.post('/agents/:agent_type/connect', connect, (request) =>
+      agents.edit.connect(request.params.agent_type, request.body ?? {}, callerOf(request)),
     )
 
-    const disconnect = {
-      tags,
-      summary: 'Disconnect the agent from the gateway',
-      description:
-        'Removes the entry and its key, and restores the entries that were parked. The file gets the exact bytes from before, unless another program has changed it since; then only these entries change.',
-      params,
-      body: schema.DisconnectInput,
-      response,
-    }
-    app.post('/agents/:agent_type/disconnect', { schema: disconnect, config }, (request) =>
-      agents.edit.disconnect(request.params.agent_type, request.body ?? {}, { request_id: request.id }),
+    const disconnect = operation(
+      'Disconnect the agent from the gateway',
+      'Removes the entry and its key, and restores the entries that were parked. The file gets the exact bytes from before, unless another program has changed it since; then only these entries change.',
+      { params, body: schema.DisconnectInput, response, errors },
+    )
+    app.post('/agents/:agent_type/disconnect', disconnect, (request) =>
+      agents.edit.disconnect(request.params.agent_type, request.body ?? {}, callerOf(request)),
     )
 
-    const undo = {
-      tags,
-      summary: "Undo the last change to the agent's file",
-      description:
-        'Restores the exact bytes. Each further undo goes back one more change. The current content is kept as a backup.',
-      params,
-      body: schema.UndoInput,
-      response,
-    }
-    app.post(
-      '/agents/:agent_type/undo',
-      { schema: undo, config: { errors: [...fileErrors, 'nothing_to_undo'] } },
-      (request) => agents.undo(request.params.agent_type, request.body, { request_id: request.id }),
+    const undo = operation(
+      "Undo the last change to the agent's file",
+      'Restores the exact bytes. Each further undo goes back one more change. The current content is kept as a backup.',
+      { params, body: schema.UndoInput, response, errors: [...errors, 'nothing_to_undo'] },
+    )
+    app.post('/agents/:agent_type/undo', undo, (request) =>
+      agents.undo(request.params.agent_type, request.body, callerOf(request)),
     )
 
-    const backups = {
-      tags,
-      summary: "List the backups of agents' files, newest first",
-      description:
-        'Each has the content from before one change. The last 20 of each file are kept, and the first one for ever.',
-      response: { 200: schema.BackupList },
-    }
-    app.get('/backups', { schema: backups }, async () => wholeList(agents.backups()))
-
-    const restore = {
-      tags,
-      summary: "Take everything of Toolroom out of agents' files",
-      description:
-        'Entries that Toolroom wrote leave, and parked ones return. A file to which no other program has written gets the exact bytes from before the first change; in any other file only these entries change. `diff` shows what happens, and each change can be undone.',
-      body: schema.RestoreInput,
-      response: { 200: schema.RestoreReport },
-    }
-    app.post('/backups/restore', { schema: restore, config: { errors: ['disk_full'] } }, (request) =>
-      agents.restore(request.body ?? {}, { request_id: request.id }),
+    const backups = operation(
+      "List the backups of agents' files, newest first",
+      'Each has the content from before one change. The last 20 of each file are kept, and the first one for ever.',
+      { response: { 200: schema.BackupList } },
     )
+    app.get('/backups', backups, async () => wholeList(agents.backups()))
+
+    const restore = operation(
+      "Take everything of Toolroom out of agents' files",
+      'Entries that Toolroom wrote leave, and parked ones return. A file to which no other program has written gets the exact bytes from before the first change; in any other file only these entries change. `diff` shows what happens, and each change can be undone.',
+      { body: schema.RestoreInput, response: { 200: schema.RestoreReport }, errors: ['disk_full'] },
+    )
+    app.post('/backups/restore', restore, (request) => agents.restore(request.body ?? {}, callerOf(request)))
   }
 }

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { callerOf, operationsOf } from '../kernel/wire.ts'
 import type { AgentImport } from './agent-import.ts'
 import type { FileExport } from './file-export.ts'
 import type { FileImport } from './file-import.ts'
@@ -6,81 +7,68 @@ import * as schema from './import.schema.ts'
 import * as file from './read/export-file/export-file.schema.ts'
 import type { SnippetImport } from './snippet-import.ts'
 
+const MAX_BYTES = 10 * 1_048_576
+
 /** The import of pasted snippets. */
 export function snippetImportRoutes(snippets: SnippetImport): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const importing = {
-      tags: ['STDIO servers'],
-      summary: 'Import servers from a pasted snippet',
-      description:
-        'Reads `mcpServers`, `servers` and TOML snippets as READMEs show them. Does not start any server.',
-      body: schema.SnippetInput,
-      response: { 200: schema.SnippetReport },
-    }
-    app.post('/servers/import', { schema: importing }, async (request) =>
-      snippets.run(request.body, { request_id: request.id }),
+    const importing = operationsOf('STDIO servers')(
+      'Import servers from a pasted snippet',
+      'Reads `mcpServers`, `servers` and TOML snippets as READMEs show them. Does not start any server.',
+      { body: schema.SnippetInput, response: { 200: schema.SnippetReport } },
     )
+    app.post('/servers/import', importing, async (request) => snippets.run(request.body, callerOf(request)))
   }
 }
 
 /** The import of agents' files. */
 export function agentImportRoutes(agents: AgentImport): FastifyPluginAsyncTypebox {
+  const operation = operationsOf('Agents')
   return async (app) => {
-    const scan = {
-      tags: ['Agents'],
-      summary: 'Count agents, entries and distinct servers on this computer',
-      description: 'Reads the files of all agents and changes nothing.',
-      response: { 200: schema.AgentScan },
-    }
-    app.get('/agents/scan', { schema: scan }, () => agents.scan())
-
-    const importServers = {
-      tags: ['Agents'],
-      summary: "Register servers from agents' files",
-      description:
-        'Reads the files of the user and of the projects that the agents list. A server that several agents use is registered once, and references are translated. Nothing is started, and no file is changed.',
-      body: schema.AgentImportInput,
-      response: { 200: schema.AgentImportReport },
-    }
-    app.post('/agents/import', { schema: importServers }, (request) =>
-      agents.run(request.body, { request_id: request.id }),
+    const scan = operation(
+      'Count agents, entries and distinct servers on this computer',
+      'Reads the files of all agents and changes nothing.',
+      { response: { 200: schema.AgentScan } },
     )
+    app.get('/agents/scan', scan, () => agents.scan())
+
+    const importServers = operation(
+      "Register servers from agents' files",
+      'Reads the files of the user and of the projects that the agents list. A server that several agents use is registered once, and references are translated. Nothing is started, and no file is changed.',
+      { body: schema.AgentImportInput, response: { 200: schema.AgentImportReport } },
+    )
+    app.post('/agents/import', importServers, (request) => agents.run(request.body, callerOf(request)))
   }
 }
 
-const MAX_BYTES = 10 * 1_048_576
-
 /** The export of everything to one file, and its import. */
 export function exportFileRoutes(exportFile: FileExport, files: FileImport): FastifyPluginAsyncTypebox {
+  const operation = operationsOf('Export')
   return async (app) => {
-    const exporting = {
-      tags: ['Export'],
-      summary: 'Export servers and what agents see',
-      description:
-        'One file with all servers, their settings, and the tools that each agent sees. Secrets are masked; with `include_secrets` they are added, encrypted with the passphrase in the header X-Export-Passphrase.',
-      querystring: file.ExportQuery,
-      headers: file.ExportHeaders,
-      response: { 200: file.ExportFile },
-    }
-    app.get('/export', { schema: exporting }, async (request, reply) => {
+    const exporting = operation(
+      'Export servers and what agents see',
+      'One file with all servers, their settings, and the tools that each agent sees. Secrets are masked; with `include_secrets` they are added, encrypted with the passphrase in the header X-Export-Passphrase.',
+      { querystring: file.ExportQuery, headers: file.ExportHeaders, response: { 200: file.ExportFile } },
+    )
+    app.get('/export', exporting, async (request, reply) => {
       const { include_secrets = false } = request.query
       const passphrase = request.headers[file.PASSPHRASE_HEADER]
-      const exported = await exportFile(passphrase, include_secrets, { request_id: request.id })
+      const exported = await exportFile(passphrase, include_secrets, callerOf(request))
       const day = exported.exported_at.slice(0, 10)
       return reply.header('content-disposition', `attachment; filename="toolroom-${day}.json"`).send(exported)
     })
 
-    const importing = {
-      tags: ['Export'],
-      summary: 'Import an exported file',
-      description:
-        'Checks the whole file first: with an invalid entry or a wrong passphrase, nothing is imported. Starts no server and writes no file of an agent.',
-      body: schema.FileImportInput,
-      response: { 200: schema.FileImportReport },
-    }
-    const config = { errors: ['wrong_passphrase'] }
-    app.post('/import', { schema: importing, bodyLimit: MAX_BYTES, config }, async (request) =>
-      files.run(request.body, { request_id: request.id }),
+    const importing = operation(
+      'Import an exported file',
+      'Checks the whole file first: with an invalid entry or a wrong passphrase, nothing is imported. Starts no server and writes no file of an agent.',
+      {
+        body: schema.FileImportInput,
+        response: { 200: schema.FileImportReport },
+        errors: ['wrong_passphrase'],
+      },
+    )
+    app.post('/import', { ...importing, bodyLimit: MAX_BYTES }, async (request) =>
+      files.run(request.body, callerOf(request)),
     )
   }
 }

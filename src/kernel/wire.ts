@@ -1,7 +1,8 @@
 import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
+import type { ErrorCode } from './errors.ts'
 
-/** Schemas that all wings share. */
+/** What the schemas and routes of all wings share. */
 
 /** Ids appear in paths, file names and process marks, so they use only plain characters. */
 export const ID_PATTERN = '^[a-z0-9][a-z0-9._-]{0,63}$'
@@ -87,6 +88,35 @@ export interface Caller {
   /** Set for a call in a session of the gateway. */
   readonly session_id?: string | undefined
 }
+
+export const callerOf = ({ id }: { readonly id: string }) => ({ request_id: id }) satisfies Caller
+
+/** What a route accepts and returns, and the error codes that are specific to it. */
+interface Operation {
+  readonly params?: TSchema
+  readonly querystring?: TSchema
+  readonly headers?: TSchema
+  readonly body?: TSchema
+  readonly response: Readonly<Record<number, unknown>>
+  readonly errors?: readonly ErrorCode[]
+  /** The body is passed on to a tool server as it is. */
+  readonly passedOn?: boolean
+}
+
+/**
+ * Returns the function that describes the routes of one group of the OpenAPI document. Its result is passed to the
+ * framework as the options of the route.
+ */
+export function operationsOf(group: string) {
+  const tags = [group]
+  return <O extends Operation>(summary: string, description: string, { errors, passedOn, ...schema }: O) => ({
+    schema: { tags, summary, description, ...schema },
+    config: { errors, passedOn },
+  })
+}
+
+/** The response of a route that returns nothing. */
+export const NO_CONTENT = { 204: Type.Null() }
 
 /** `My Server (v2)` becomes `my-server-v2`. Empty if the name has no letter or digit that is valid in an id. */
 export function slugOf(name: string): string {

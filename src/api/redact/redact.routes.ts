@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
 import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
-import { component } from '../../kernel/wire.ts'
+import { component, operationsOf } from '../../kernel/wire.ts'
 
 const RedactInput = Type.Object(
   { text: Type.String({ maxLength: 262_144 }) },
@@ -17,17 +17,16 @@ const Redacted = Type.Object({
 })
 component({ RedactedText: Redacted }, 'The text with secrets masked')
 
+const operation = operationsOf('Logs')
+
 /** Shows what becomes of a text in logs, notices and views. */
 export function redactRoutes(secrets: KnownSecrets): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const schema = {
-      tags: ['Logs'],
-      summary: 'Redact a text',
-      description:
-        'Masks what every log line is masked for: the stored secrets, and what looks like one. Stores nothing.',
-      body: RedactInput,
-      response: { 200: Redacted },
-    }
-    app.post('/redact', { schema }, async (request) => ({ text: redactText(request.body.text, secrets) }))
+    const route = operation(
+      'Redact a text',
+      'Masks what every log line is masked for: the stored secrets, and what looks like one. Stores nothing.',
+      { body: RedactInput, response: { 200: Redacted } },
+    )
+    app.post('/redact', route, async (request) => ({ text: redactText(request.body.text, secrets) }))
   }
 }

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AppError } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
 import { isoTime } from '../../kernel/time.ts'
+import { operationsOf } from '../../kernel/wire.ts'
 import * as schema from './sign-in.schema.ts'
 import type { LoginCodes } from './sign-in-codes.ts'
 
@@ -15,32 +16,28 @@ export interface Deps {
   readonly audit: (entry: AuditEntry) => Promise<void>
 }
 
-const tags = ['Service']
+const operation = operationsOf('Service')
 
 /** How a browser gets the token without it being in a URL, where the history would keep it. */
 export function loginRoutes(deps: Deps): FastifyPluginAsyncTypebox {
   const { codes, token, now, wrongCodeDelayMs, audit } = deps
   return async (app) => {
-    const create = {
-      tags,
-      summary: 'Create a login code',
-      description: 'The code can be exchanged for the token once, within 60 s, with `POST /api/login`.',
-      response: { 201: schema.LoginCode },
-    }
-    app.post('/login-codes', { schema: create }, async (_, reply) => {
+    const create = operation(
+      'Create a login code',
+      'The code can be exchanged for the token once, within 60 s, with `POST /api/login`.',
+      { response: { 201: schema.LoginCode } },
+    )
+    app.post('/login-codes', create, async (_, reply) => {
       const { code, lifetimeMs } = codes.issue()
       return reply.code(201).send({ code, expires_at: isoTime(now() + lifetimeMs) })
     })
 
-    const login = {
-      tags,
-      summary: 'Exchange a login code for the token',
-      description:
-        'Works once for each code, within 60 s. After ten wrong codes within a minute, responses are delayed.',
-      body: schema.LoginInput,
-      response: { 200: schema.Login },
-    }
-    app.post('/login', { schema: login, config: { errors: ['code_spent'] } }, async (request) => {
+    const login = operation(
+      'Exchange a login code for the token',
+      'Works once for each code, within 60 s. After ten wrong codes within a minute, responses are delayed.',
+      { body: schema.LoginInput, response: { 200: schema.Login }, errors: ['code_spent'] },
+    )
+    app.post('/login', login, async (request) => {
       const address = request.socket.remoteAddress
       if (!codes.redeem(request.body.code)) {
         await sleep(wrongCodeDelayMs(address))

@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Static } from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
 import { Tool, ToolKey, type ToolList } from '../../kernel/tool-fields.ts'
-import { wholeList } from '../../kernel/wire.ts'
+import { callerOf, operationsOf, wholeList } from '../../kernel/wire.ts'
 import type { Definition } from '../../mcp/protocol/lists.ts'
 import {
   type Catalogues,
@@ -23,6 +24,13 @@ interface Kind {
     /** Throws when the lists of the server are not known. */
     tools(key: string): Promise<ToolList>
   }
+}
+
+/** A request to approve something of the server `id`. */
+interface Approval {
+  readonly id: string
+  readonly params: { readonly id: string }
+  readonly body: Static<typeof ApproveInput>
 }
 
 const ONLY_HELD = 'Needed only with HOLD_CHANGED_TOOLS.'
@@ -72,94 +80,76 @@ export function pinRoutes(
 
   return async (app) => {
     for (const { path, tag, servers } of kinds) {
-      const tags = [tag]
-      const config = { errors: ['nothing_to_approve'] }
-      const unknown = { errors: ['server_not_running'] }
-
-      const approveTool = {
-        tags,
-        summary: 'Approve a new or changed tool',
-        description: `Agents see the tool again and can call it. ${ONLY_HELD} \`change\` in the tool list shows what has changed.`,
-        params: ToolKey,
-        body: ApproveInput,
-        response: { 200: Tool },
-      }
-      app.post(`${path}/:id/tools/:tool/approve`, { schema: approveTool, config }, async (request) => {
-        const { tool: name } = request.params
+      const operation = operationsOf(tag)
+      const approve = async (request: Approval, kind: PinKind, name: string): Promise<string> => {
         const { id } = await servers.get(request.params.id)
-        const by = { request_id: request.id }
-        await pins.approve({ server_id: id, kind: 'tool', name }, itemsOf(id, 'tool'), request.body?.hash, by)
+        const pinned = { server_id: id, kind, name }
+        await pins.approve(pinned, itemsOf(id, kind), request.body?.hash, callerOf(request))
+        return id
+      }
+
+      const approveTool = operation(
+        'Approve a new or changed tool',
+        `Agents see the tool again and can call it. ${ONLY_HELD} \`change\` in the tool list shows what has changed.`,
+        { params: ToolKey, body: ApproveInput, response: { 200: Tool }, errors: ['nothing_to_approve'] },
+      )
+      app.post(`${path}/:id/tools/:tool/approve`, approveTool, async (request) => {
+        const { tool: name } = request.params
+        const id = await approve(request, 'tool', name)
         return found(
           (await servers.tools(id)).items.find((tool) => tool.name === name),
           `'${id}' no longer has this tool`,
         )
       })
 
-      const prompts = {
-        tags,
-        summary: "List the server's prompts",
-        description:
-          'As of the last time the server ran. `state` and `change` show which prompts are held, as in the tool list.',
-        params: ServerKey,
-        response: { 200: PromptList },
-      }
-      app.get(`${path}/:id/prompts`, { schema: prompts, config: unknown }, async (request) => {
+      const prompts = operation(
+        "List the server's prompts",
+        'As of the last time the server ran. `state` and `change` show which prompts are held, as in the tool list.',
+        { params: ServerKey, response: { 200: PromptList }, errors: ['server_not_running'] },
+      )
+      app.get(`${path}/:id/prompts`, prompts, async (request) => {
         const { id } = await servers.get(request.params.id)
         const { source, fetched_at } = await servers.tools(id)
         return { ...wholeList(promptsOf(id)), source, fetched_at }
       })
 
-      const approvePrompt = {
-        tags,
-        summary: 'Approve a new or changed prompt',
-        description: `Agents see the prompt again and can get it. ${ONLY_HELD}`,
-        params: PromptKey,
-        body: ApproveInput,
-        response: { 200: Prompt },
-      }
-      app.post(`${path}/:id/prompts/:prompt/approve`, { schema: approvePrompt, config }, async (request) => {
+      const approvePrompt = operation(
+        'Approve a new or changed prompt',
+        `Agents see the prompt again and can get it. ${ONLY_HELD}`,
+        { params: PromptKey, body: ApproveInput, response: { 200: Prompt }, errors: ['nothing_to_approve'] },
+      )
+      app.post(`${path}/:id/prompts/:prompt/approve`, approvePrompt, async (request) => {
         const { prompt: name } = request.params
-        const { id } = await servers.get(request.params.id)
-        const by = { request_id: request.id }
-        const items = itemsOf(id, 'prompt')
-        await pins.approve({ server_id: id, kind: 'prompt', name }, items, request.body?.hash, by)
+        const id = await approve(request, 'prompt', name)
         return found(
           promptsOf(id).find((prompt) => prompt.name === name),
           `'${id}' no longer has this prompt`,
         )
       })
 
-      const instructions = {
-        tags,
-        summary: "Get the server's instructions for agents",
-        description: 'As of the last time the server ran.',
-        params: ServerKey,
-        response: { 200: Instructions },
-      }
-      app.get(`${path}/:id/instructions`, { schema: instructions, config: unknown }, async (request) => {
+      const instructions = operation(
+        "Get the server's instructions for agents",
+        'As of the last time the server ran.',
+        { params: ServerKey, response: { 200: Instructions }, errors: ['server_not_running'] },
+      )
+      app.get(`${path}/:id/instructions`, instructions, async (request) => {
         const { id } = await servers.get(request.params.id)
         await servers.tools(id)
         return instructionsOf(id)
       })
 
-      const approveInstructions = {
-        tags,
-        summary: 'Approve new or changed instructions',
-        description: `Agents that connect from now on get them. ${ONLY_HELD}`,
-        params: ServerKey,
-        body: ApproveInput,
-        response: { 200: Instructions },
-      }
-      app.post(
-        `${path}/:id/instructions/approve`,
-        { schema: approveInstructions, config },
-        async (request) => {
-          const { id } = await servers.get(request.params.id)
-          const pinned = { server_id: id, kind: 'instructions', name: INSTRUCTIONS } as const
-          const by = { request_id: request.id }
-          await pins.approve(pinned, itemsOf(id, 'instructions'), request.body?.hash, by)
-          return instructionsOf(id)
+      const approveInstructions = operation(
+        'Approve new or changed instructions',
+        `Agents that connect from now on get them. ${ONLY_HELD}`,
+        {
+          params: ServerKey,
+          body: ApproveInput,
+          response: { 200: Instructions },
+          errors: ['nothing_to_approve'],
         },
+      )
+      app.post(`${path}/:id/instructions/approve`, approveInstructions, async (request) =>
+        instructionsOf(await approve(request, 'instructions', INSTRUCTIONS)),
       )
     }
   }

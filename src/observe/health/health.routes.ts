@@ -1,5 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { operationsOf } from '../../kernel/wire.ts'
 import { Health, type HealthCheck } from './health.service.ts'
+
+const operation = operationsOf('Health')
 
 /** `seesNames`: whether a request with these headers may see the names of servers and agents. */
 export function healthRoutes(
@@ -7,14 +10,12 @@ export function healthRoutes(
   seesNames: (headers: Readonly<Record<string, unknown>>) => boolean,
 ): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const schema = {
-      tags: ['Health'],
-      summary: 'Health check',
-      description:
-        'Answers 503 with the reason when the configuration database is broken. `warnings` has the text of each open notice; with PROTECT_READS and without the token, only their number by kind.',
-      response: { 200: Health, 503: Health },
-    }
-    app.get('/health', { schema }, async (request, reply) => {
+    const route = operation(
+      'Health check',
+      'Answers 503 with the reason when the configuration database is broken. `warnings` has the text of each open notice; with PROTECT_READS and without the token, only their number by kind.',
+      { response: { 200: Health, 503: Health } },
+    )
+    app.get('/health', route, async (request, reply) => {
       const report = await health(seesNames(request.headers))
       return reply.code(report.status === 'broken' ? 503 : 200).send(report)
     })

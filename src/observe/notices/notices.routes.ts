@@ -1,51 +1,39 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { callerOf, operationsOf } from '../../kernel/wire.ts'
 import type { IsOwner } from '../../servers/shared/upstreams.routes.ts'
 import * as schema from './notices.schema.ts'
 import type { Notices } from './notices.service.ts'
 
-const tags = ['Notices']
+const operation = operationsOf('Notices')
 
 export function noticeRoutes(notices: Notices, isOwner: IsOwner): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const list = {
-      tags,
-      summary: 'List what needs you',
-      description:
-        'Newest first. A notice is resolved when its cause has been gone for 10 s. `evidence` requires the token.',
-      querystring: schema.NoticeQuery,
-      response: { 200: schema.NoticeList },
-    }
-    app.get('/notices', { schema: list }, async (request) =>
-      notices.list(request.query, isOwner(request.headers)),
+    const list = operation(
+      'List what needs you',
+      'Newest first. A notice is resolved when its cause has been gone for 10 s. `evidence` requires the token.',
+      { querystring: schema.NoticeQuery, response: { 200: schema.NoticeList } },
     )
+    app.get('/notices', list, async (request) => notices.list(request.query, isOwner(request.headers)))
 
-    const see = {
-      tags,
-      summary: 'Mark a notice as seen',
-      description: 'A notice about an event, such as changed tools, is resolved 10 s later.',
-      params: schema.NoticeKey,
-      response: { 200: schema.NoticeView },
-    }
-    app.post('/notices/:id/seen', { schema: see }, async (request) => notices.see(request.params.id))
+    const see = operation(
+      'Mark a notice as seen',
+      'A notice about an event, such as changed tools, is resolved 10 s later.',
+      { params: schema.NoticeKey, response: { 200: schema.NoticeView } },
+    )
+    app.post('/notices/:id/seen', see, async (request) => notices.see(request.params.id))
 
-    const get = {
-      tags,
-      summary: 'Get what is muted',
-      description: 'Kinds of notices, and servers, whose notices are not open.',
+    const get = operation('Get what is muted', 'Kinds of notices, and servers, whose notices are not open.', {
       response: { 200: schema.Mutes },
-    }
-    app.get('/notices/mutes', { schema: get }, async () => mutesView(notices))
+    })
+    app.get('/notices/mutes', get, async () => mutesView(notices))
 
-    const put = {
-      tags,
-      summary: 'Choose what is muted',
-      description:
-        'Replaces both lists. Notices of muted kinds and servers are recorded, but they are not open: neither in the list, nor in `/api/health`, nor on the live stream.',
-      body: schema.MutesInput,
-      response: { 200: schema.Mutes },
-    }
-    app.put('/notices/mutes', { schema: put }, async (request) => {
-      await notices.setMutes(request.body, { request_id: request.id })
+    const put = operation(
+      'Choose what is muted',
+      'Replaces both lists. Notices of muted kinds and servers are recorded, but they are not open: neither in the list, nor in `/api/health`, nor on the live stream.',
+      { body: schema.MutesInput, response: { 200: schema.Mutes } },
+    )
+    app.put('/notices/mutes', put, async (request) => {
+      await notices.setMutes(request.body, callerOf(request))
       return mutesView(notices)
     })
   }

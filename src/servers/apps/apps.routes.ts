@@ -2,23 +2,25 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
 import { isoTime } from '../../kernel/time.ts'
-import { component, ID_PATTERN, Timestamp } from '../../kernel/wire.ts'
+import { component, ID_PATTERN, operationsOf, Timestamp } from '../../kernel/wire.ts'
 import { abortOnDisconnect } from '../shared/upstreams.routes.ts'
 import type { Iframes } from './iframes.ts'
+
+const operation = operationsOf('Calls')
 
 /** MCP Apps: pages of servers, shown beside the results of their tools. */
 export function appRoutes(iframes: Iframes): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const open = {
-      tags: ['Calls'],
-      summary: 'Open the page of a tool',
-      description:
-        'Reads a `ui://` resource of a server (MCP Apps) and serves it once at `url`, sandboxed, with only the domains that the resource declares. Show it in a frame and speak to it by `postMessage`.',
-      body: AppFrameInput,
-      response: { 201: AppFrame },
-    }
-    const errors = ['server_not_running', 'login_needed', 'call_failed', 'call_timeout']
-    app.post('/app-frames', { schema: open, config: { errors } }, async (request, reply) => {
+    const open = operation(
+      'Open the page of a tool',
+      'Reads a `ui://` resource of a server (MCP Apps) and serves it once at `url`, sandboxed, with only the domains that the resource declares. Show it in a frame and speak to it by `postMessage`.',
+      {
+        body: AppFrameInput,
+        response: { 201: AppFrame },
+        errors: ['server_not_running', 'login_needed', 'call_failed', 'call_timeout'],
+      },
+    )
+    app.post('/app-frames', open, async (request, reply) => {
       const { server_id, uri } = request.body
       const { expires_at, ...frame } = await iframes.open(server_id, uri, {
         signal: abortOnDisconnect(reply),

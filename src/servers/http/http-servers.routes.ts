@@ -1,11 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { operationsOf } from '../../kernel/wire.ts'
 import type { Elicitations } from '../shared/elicitations.ts'
 import { ServerKey } from '../shared/server-fields.ts'
 import { type IsOwner, upstreamRoutes } from '../shared/upstreams.routes.ts'
 import { ConnectionReport, HttpServerInput, HttpServerUpdate, HttpServerView } from './http-servers.schema.ts'
 import type { HttpServers } from './http-servers.service.ts'
 
-const tags = ['HTTP servers']
+const group = 'HTTP servers'
 
 export function httpServerRoutes(
   servers: HttpServers,
@@ -16,7 +17,7 @@ export function httpServerRoutes(
     await app.register(
       upstreamRoutes({
         path: '/http-servers',
-        tags,
+        group,
         one: 'an HTTP server',
         input: HttpServerInput,
         update: HttpServerUpdate,
@@ -41,14 +42,11 @@ export function httpServerRoutes(
       }),
     )
 
-    const test = {
-      tags,
-      summary: 'Test the connection',
-      description:
-        'Tests each step, within 10 s. The status is 200 even when a step failed; the body names it.',
-      params: ServerKey,
-      response: { 200: ConnectionReport },
-    }
-    app.post('/http-servers/:id/test', { schema: test }, (request) => servers.test(request.params.id))
+    const test = operationsOf(group)(
+      'Test the connection',
+      'Tests each step, within 10 s. The status is 200 even when a step failed; the body names it.',
+      { params: ServerKey, response: { 200: ConnectionReport } },
+    )
+    app.post('/http-servers/:id/test', test, (request) => servers.test(request.params.id))
   }
 }

@@ -2,56 +2,39 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { isoTime } from '../../kernel/time.ts'
-import { component, listOf, orNull, Timestamp, wholeList } from '../../kernel/wire.ts'
+import { component, listOf, operationsOf, orNull, Timestamp, wholeList } from '../../kernel/wire.ts'
 import type { Job, Jobs } from './jobs.ts'
 
-const tags = ['Jobs']
+const operation = operationsOf('Jobs')
 
 export function jobRoutes(
   jobs: Pick<Jobs, 'list' | 'get' | 'cancel' | 'continue'>,
 ): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const list = {
-      tags,
-      summary: 'List jobs, newest first',
-      description: 'Finished jobs are kept for a while.',
+    const list = operation('List jobs, newest first', 'Finished jobs are kept for a while.', {
       response: { 200: JobList },
-    }
-    app.get('/jobs', { schema: list }, async () => wholeList(jobs.list().map(jobView)))
+    })
+    app.get('/jobs', list, async () => wholeList(jobs.list().map(jobView)))
 
-    const get = {
-      tags,
-      summary: 'Get one job',
-      description: 'Its phase, output and result.',
+    const get = operation('Get one job', 'Its phase, output and result.', {
       params: JobKey,
       response: { 200: JobView },
-    }
-    app.get('/jobs/:id', { schema: get }, async (request) => jobView(jobs.get(request.params.id)))
+    })
+    app.get('/jobs/:id', get, async (request) => jobView(jobs.get(request.params.id)))
 
-    const cancel = {
-      tags,
-      summary: 'Cancel a job',
-      description: 'Answers when the job has stopped and cleaned up. A finished job is not changed.',
-      params: JobKey,
-      response: { 200: JobView },
-    }
-    app.post('/jobs/:id/cancel', { schema: cancel }, async (request) =>
-      jobView(await jobs.cancel(request.params.id)),
+    const cancel = operation(
+      'Cancel a job',
+      'Answers when the job has stopped and cleaned up. A finished job is not changed.',
+      { params: JobKey, response: { 200: JobView } },
     )
+    app.post('/jobs/:id/cancel', cancel, async (request) => jobView(await jobs.cancel(request.params.id)))
 
-    const resume = {
-      tags,
-      summary: 'Continue a waiting job',
-      description:
-        'An update with `hold=true` waits before it replaces the old version. The detail of its phase `waiting` has the difference.',
-      params: JobKey,
-      response: { 200: JobView },
-    }
-    app.post(
-      '/jobs/:id/continue',
-      { schema: resume, config: { errors: ['job_not_waiting'] } },
-      async (request) => jobView(jobs.continue(request.params.id)),
+    const resume = operation(
+      'Continue a waiting job',
+      'An update with `hold=true` waits before it replaces the old version. The detail of its phase `waiting` has the difference.',
+      { params: JobKey, response: { 200: JobView }, errors: ['job_not_waiting'] },
     )
+    app.post('/jobs/:id/continue', resume, async (request) => jobView(jobs.continue(request.params.id)))
   }
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
-import { component, orNull } from '../../kernel/wire.ts'
+import type { ErrorCode } from '../../kernel/errors.ts'
+import { callerOf, component, NO_CONTENT, operationsOf, orNull } from '../../kernel/wire.ts'
 import { lastErrorSchema, ServerId, ServerKey, ServerName } from '../shared/server-fields.ts'
 import { AuthView, LoginStart, ScopeList } from './logins.schema.ts'
 import type { Logins } from './logins.ts'
@@ -11,66 +12,60 @@ interface Deps {
   readonly find: (key: string) => Promise<{ readonly id: string }>
 }
 
-const tags = ['HTTP servers']
+const operation = operationsOf('HTTP servers')
 const path = '/http-servers/:id/login'
-const REFUSALS = ['login_not_possible', 'login_refused', 'login_unavailable']
+const REFUSALS: ErrorCode[] = ['login_not_possible', 'login_refused', 'login_unavailable']
 
 /** Logins at HTTP servers. */
 export function oauthRoutes({ logins, find }: Deps): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const begin = {
-      tags,
-      summary: 'Begin a login',
-      description:
-        'Finds the issuer of the server, registers Toolroom there if necessary, and returns the address that the user has to open in a browser. While a login is pending, the response is 200 with the same address.',
-      params: ServerKey,
-      body: ServerLoginInput,
-      response: { 200: LoginStart, 201: LoginStart },
-    }
-    app.post(path, { schema: begin, config: { errors: REFUSALS } }, async (request, reply) => {
-      const by = { request_id: request.id }
-      const { isNew, start } = await logins.begin(request.params.id, request.body, by)
+    const begin = operation(
+      'Begin a login',
+      'Finds the issuer of the server, registers Toolroom there if necessary, and returns the address that the user has to open in a browser. While a login is pending, the response is 200 with the same address.',
+      {
+        params: ServerKey,
+        body: ServerLoginInput,
+        response: { 200: LoginStart, 201: LoginStart },
+        errors: REFUSALS,
+      },
+    )
+    app.post(path, begin, async (request, reply) => {
+      const { isNew, start } = await logins.begin(request.params.id, request.body, callerOf(request))
       return reply.code(isNew ? 201 : 200).send(start)
     })
 
-    const callback = {
-      tags,
-      summary: 'Finish a login by hand',
-      description:
-        'For a browser that cannot reach Toolroom, such as one on another computer: takes the address of the page that it could not open at the end of the login. The status is 200 even when the issuer refused the login; the body says why.',
-      params: ServerKey,
-      body: ServerLoginCallback,
-      response: { 200: ServerLoginOutcome },
-    }
-    const errors = ['login_unknown']
-    app.post(`${path}/callback`, { schema: callback, config: { errors } }, (request) =>
-      logins.paste(request.params.id, request.body.url, { request_id: request.id }),
+    const callback = operation(
+      'Finish a login by hand',
+      'For a browser that cannot reach Toolroom, such as one on another computer: takes the address of the page that it could not open at the end of the login. The status is 200 even when the issuer refused the login; the body says why.',
+      {
+        params: ServerKey,
+        body: ServerLoginCallback,
+        response: { 200: ServerLoginOutcome },
+        errors: ['login_unknown'],
+      },
+    )
+    app.post(`${path}/callback`, callback, (request) =>
+      logins.paste(request.params.id, request.body.url, callerOf(request)),
     )
 
-    const get = {
-      tags,
-      summary: 'Get the state of the login',
-      description: 'The state of the login, and the account that is logged in.',
-      params: ServerKey,
-      response: { 200: ServerLogin },
-    }
-    app.get(path, { schema: get }, async (request) => {
+    const get = operation(
+      'Get the state of the login',
+      'The state of the login, and the account that is logged in.',
+      { params: ServerKey, response: { 200: ServerLogin } },
+    )
+    app.get(path, get, async (request) => {
       const { id } = await find(request.params.id)
       return { auth: logins.stateOf(id), account: logins.accountOf(id) }
     })
 
-    const remove = {
-      tags,
-      summary: 'Log out',
-      description:
-        'Cancels a pending login, revokes the tokens at the issuer, for which it has 5 s, and forgets them.',
-      params: ServerKey,
-      querystring: LogoutQuery,
-      response: { 204: Type.Null() },
-    }
-    app.delete(path, { schema: remove }, async (request, reply) => {
+    const remove = operation(
+      'Log out',
+      'Cancels a pending login, revokes the tokens at the issuer, for which it has 5 s, and forgets them.',
+      { params: ServerKey, querystring: LogoutQuery, response: NO_CONTENT },
+    )
+    app.delete(path, remove, async (request, reply) => {
       const { client = false } = request.query
-      await logins.logout(request.params.id, { client }, { request_id: request.id })
+      await logins.logout(request.params.id, { client }, callerOf(request))
       return reply.code(204).send(null)
     })
   }

@@ -4,7 +4,7 @@ import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
 import { type ErrorCode, invalidField } from '../../kernel/errors.ts'
 import * as tool from '../../kernel/tool-fields.ts'
-import { type Caller, listOf } from '../../kernel/wire.ts'
+import { type Caller, callerOf, listOf, NO_CONTENT, operationsOf } from '../../kernel/wire.ts'
 import type { CallOptions, CallResult } from '../../mcp/protocol/call.ts'
 import { Diagnosis } from './diagnosis.ts'
 import { ElicitationAnswer, ElicitationKey, type Elicitations } from './elicitations.ts'
@@ -25,7 +25,7 @@ export type IsOwner = (headers: Readonly<Record<string, unknown>>) => boolean
 
 interface Options<Server extends ServerRecord, Input extends TSchema, Update extends TSchema> {
   readonly path: '/servers' | '/http-servers'
-  readonly tags: string[]
+  readonly group: string
   /** For summaries: `an HTTP server`. */
   readonly one: string
   readonly input: Input
@@ -71,118 +71,84 @@ const MAX_CALL_BYTES = 10 * 1_048_576
 export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U extends TSchema>(
   options: Options<S, I, U>,
 ): FastifyPluginAsyncTypebox {
-  const { path, tags, one, input, update, updateMethod, view, descriptions, callErrors, isOwner, servers } =
+  const { path, group, one, input, update, updateMethod, view, descriptions, callErrors, isOwner, servers } =
     options
   const { elicitations } = options
+  const operation = operationsOf(group)
   const params = ServerKey
   const withEtag = (reply: FastifyReply, server: S, owner: boolean) =>
     reply.header('etag', `"${server.revision}"`).send(servers.view(server, owner))
   return async (app) => {
-    const list = {
-      tags,
-      summary: `List ${tags[0]}`,
-      description: descriptions.list,
-      response: { 200: listOf(view) },
-    }
-    app.get(path, { schema: list }, async (request, reply) =>
+    const list = operation(`List ${group}`, descriptions.list, { response: { 200: listOf(view) } })
+    app.get(path, list, async (request, reply) =>
       reply.type(JSON_TYPE).send((await servers.listText(isOwner(request.headers))) as never),
     )
 
-    const add = {
-      tags,
-      summary: `Add ${one}`,
-      description: descriptions.add,
-      body: input,
-      response: { 201: view },
-    }
-    app.post(path, { schema: add }, async (request, reply) => {
-      const server = await servers.add(request.body as Static<I>, { request_id: request.id })
+    const add = operation(`Add ${one}`, descriptions.add, { body: input, response: { 201: view } })
+    app.post(path, add, async (request, reply) => {
+      const server = await servers.add(request.body as Static<I>, callerOf(request))
       return reply.code(201).header('location', `/api${path}/${server.id}`).send(servers.view(server, true))
     })
 
-    const get = {
-      tags,
-      summary: `Get ${one}`,
-      description: descriptions.get,
-      params,
-      response: { 200: view },
-    }
-    app.get(`${path}/:id`, { schema: get }, async (request, reply) =>
+    const get = operation(`Get ${one}`, descriptions.get, { params, response: { 200: view } })
+    app.get(`${path}/:id`, get, async (request, reply) =>
       withEtag(reply, await servers.get(request.params.id), isOwner(request.headers)),
     )
 
-    const change = {
-      tags,
-      summary: `Update ${one}`,
-      description: descriptions.update,
+    const change = operation(`Update ${one}`, descriptions.update, {
       params,
       headers: IfMatch,
       body: update,
       response: { 200: view },
-    }
+    })
     app.route({
       method: updateMethod,
       url: `${path}/:id`,
-      schema: change,
+      ...change,
       handler: async (request, reply) => {
         const revision = revisionOf(request.headers['if-match'])
-        const by = { request_id: request.id }
+        const body = request.body as Static<U>
         return withEtag(
           reply,
-          await servers.change(request.params.id, revision, request.body as Static<U>, by),
+          await servers.change(request.params.id, revision, body, callerOf(request)),
           true,
         )
       },
     })
 
-    const remove = {
-      tags,
-      summary: `Delete ${one}`,
-      description: descriptions.remove,
-      params,
-      response: { 204: Type.Null() },
-    }
-    app.delete(`${path}/:id`, { schema: remove }, async (request, reply) => {
-      await servers.remove(request.params.id, { request_id: request.id })
+    const remove = operation(`Delete ${one}`, descriptions.remove, { params, response: NO_CONTENT })
+    app.delete(`${path}/:id`, remove, async (request, reply) => {
+      await servers.remove(request.params.id, callerOf(request))
       return reply.code(204).send(null)
     })
 
-    const tools = {
-      tags,
-      summary: "List the server's tools",
-      description: descriptions.tools,
+    const tools = operation("List the server's tools", descriptions.tools, {
       params,
       response: { 200: tool.ToolList },
-    }
-    app.get(`${path}/:id/tools`, { schema: tools, config: { errors: ['server_not_running'] } }, (request) =>
-      servers.tools(request.params.id),
-    )
+      errors: ['server_not_running'],
+    })
+    app.get(`${path}/:id/tools`, tools, (request) => servers.tools(request.params.id))
 
-    const diagnose = {
-      tags,
-      summary: `Diagnose ${one}`,
-      description: descriptions.diagnose,
+    const diagnose = operation(`Diagnose ${one}`, descriptions.diagnose, {
       params,
       response: { 200: Diagnosis },
-    }
-    app.post(`${path}/:id/diagnose`, { schema: diagnose }, (request) => servers.diagnose(request.params.id))
+    })
+    app.post(`${path}/:id/diagnose`, diagnose, (request) => servers.diagnose(request.params.id))
 
-    const reveal = {
-      tags,
-      summary: 'Reveal a masked value',
-      description: 'Returns one stored value in full. The audit trail names the field, never the value.',
-      params,
-      body: revealInput(path === '/servers' ? 'RevealInput' : 'HttpRevealInput', options.maskedFields),
-      response: { 200: Revealed },
-    }
-    app.post(`${path}/:id/reveal`, { schema: reveal }, (request) =>
-      servers.reveal(request.params.id, request.body as RevealInput, { request_id: request.id }),
+    const reveal = operation(
+      'Reveal a masked value',
+      'Returns one stored value in full. The audit trail names the field, never the value.',
+      {
+        params,
+        body: revealInput(path === '/servers' ? 'RevealInput' : 'HttpRevealInput', options.maskedFields),
+        response: { 200: Revealed },
+      },
+    )
+    app.post(`${path}/:id/reveal`, reveal, (request) =>
+      servers.reveal(request.params.id, request.body as RevealInput, callerOf(request)),
     )
 
-    const call = {
-      tags,
-      summary: 'Call a tool',
-      description: descriptions.call,
+    const call = operation('Call a tool', descriptions.call, {
       params: tool.ToolKey,
       body: tool.CallInput,
       response: {
@@ -194,15 +160,16 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
           },
         },
       },
-    }
-    const config = { errors: [...callErrors, 'call_failed', 'call_timeout'], passedOn: true }
+      errors: [...callErrors, 'call_failed', 'call_timeout'],
+      passedOn: true,
+    })
     app.post(
       `${path}/:id/tools/:tool/call`,
-      { schema: call, bodyLimit: MAX_CALL_BYTES, config },
+      { ...call, bodyLimit: MAX_CALL_BYTES },
       async (request, reply) => {
         const { arguments: args = {}, timeout_s } = request.body
         const signal = abortOnDisconnect(reply)
-        const by = { request_id: request.id }
+        const by = callerOf(request)
         const run = (options: CallOptions) =>
           servers.call(request.params.id, { tool: request.params.tool, args, by, options, timeout_s })
         if (!acceptsEvents(request.headers.accept)) {
@@ -231,15 +198,12 @@ export function abortOnDisconnect({ raw }: FastifyReply): AbortSignal {
 
 export function elicitationRoutes(elicitations: Elicitations): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const answer = {
-      tags: ['Calls'],
-      summary: 'Answer a question of a tool server',
-      description: 'For the event `elicitation` of a streamed call. Each question can be answered once.',
-      params: ElicitationKey,
-      body: ElicitationAnswer,
-      response: { 204: Type.Null() },
-    }
-    app.post('/elicitations/:id/answer', { schema: answer }, async (request, reply) => {
+    const answer = operationsOf('Calls')(
+      'Answer a question of a tool server',
+      'For the event `elicitation` of a streamed call. Each question can be answered once.',
+      { params: ElicitationKey, body: ElicitationAnswer, response: NO_CONTENT },
+    )
+    app.post('/elicitations/:id/answer', answer, async (request, reply) => {
       const { action, content } = request.body
       if (content !== undefined && action !== 'accept')
         throw invalidField('/content', 'is sent only with the action accept')

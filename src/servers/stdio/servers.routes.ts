@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { ErrorCode } from '../../kernel/errors.ts'
+import { callerOf, operationsOf } from '../../kernel/wire.ts'
 import type { Elicitations } from '../shared/elicitations.ts'
 import { ServerKey } from '../shared/server-fields.ts'
 import { type IsOwner, upstreamRoutes } from '../shared/upstreams.routes.ts'
@@ -8,7 +9,8 @@ import { StartQuery } from './run-settings.ts'
 import { ServerInput, ServerPatch, ServerView } from './servers.schema.ts'
 import type { Servers } from './servers.service.ts'
 
-const tags = ['STDIO servers']
+const group = 'STDIO servers'
+const operation = operationsOf(group)
 const params = ServerKey
 const DEFAULT_WAIT_S = 30
 const startErrors: ErrorCode[] = [
@@ -27,7 +29,7 @@ export function serverRoutes(
     await app.register(
       upstreamRoutes({
         path: '/servers',
-        tags,
+        group,
         one: 'a STDIO server',
         input: ServerInput,
         update: ServerPatch,
@@ -56,34 +58,31 @@ export function serverRoutes(
     await app.register(serverActionRoutes(servers))
 
     for (const action of ['start', 'restart'] as const) {
-      const schema = {
-        tags,
-        summary: action === 'start' ? 'Start a STDIO server' : 'Restart a STDIO server',
-        description:
-          '200 when the handshake is done and the tools are listed. 202 when the server is still starting after `wait_s`. Starting a running server has no effect.',
-        params,
-        querystring: StartQuery,
-        response: { 200: ServerView, 202: ServerView },
-      }
-      const config = { errors: startErrors }
-      app.post(`/servers/:id/${action}`, { schema, config }, async (request, reply) => {
+      const route = operation(
+        action === 'start' ? 'Start a STDIO server' : 'Restart a STDIO server',
+        '200 when the handshake is done and the tools are listed. 202 when the server is still starting after `wait_s`. Starting a running server has no effect.',
+        {
+          params,
+          querystring: StartQuery,
+          response: { 200: ServerView, 202: ServerView },
+          errors: startErrors,
+        },
+      )
+      app.post(`/servers/:id/${action}`, route, async (request, reply) => {
         const { wait_s = DEFAULT_WAIT_S } = request.query
-        const by = { request_id: request.id }
+        const by = callerOf(request)
         const { server, running } = await servers[action](request.params.id, wait_s, by)
         return reply.code(running ? 200 : 202).send(servers.view(server, true))
       })
     }
 
-    const stop = {
-      tags,
-      summary: 'Stop a STDIO server',
-      description:
-        'Closes its input, then sends SIGTERM, then SIGKILL, to it and all processes it started. Responds when all of them have ended.',
-      params,
-      response: { 200: ServerView },
-    }
-    app.post('/servers/:id/stop', { schema: stop }, async (request) =>
-      servers.view(await servers.stop(request.params.id, { request_id: request.id }), true),
+    const stop = operation(
+      'Stop a STDIO server',
+      'Closes its input, then sends SIGTERM, then SIGKILL, to it and all processes it started. Responds when all of them have ended.',
+      { params, response: { 200: ServerView } },
+    )
+    app.post('/servers/:id/stop', stop, async (request) =>
+      servers.view(await servers.stop(request.params.id, callerOf(request)), true),
     )
   }
 }
