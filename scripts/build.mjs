@@ -29,7 +29,8 @@ const EXTERNAL = [/^@photostructure\/sqlite/, /^@fastify\/swagger-ui/]
  * `base` is all that a completion needs beside the table. `wire` is what the bridge needs, too. Questions and browsers are
  * loaded only when they are needed.
  */
-const BASE = /\/(?:config\/(?:paths|running-instance)|kernel\/(?:exit|did-you-mean|is-object|version))\.ts$/
+const BASE =
+  /\/(?:config\/(?:paths|running-instance)|kernel\/(?:exit|did-you-mean|version|json\/json-checks))\.ts$/
 const WIRE = /\/(?:net\/http-client|config\/parse-flags|run\/service-address)\.ts$/
 const CLI_FILES = [
   { name: 'base', test: BASE },

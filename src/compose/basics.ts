@@ -113,6 +113,8 @@ export async function openBasics(config: Config, options: ServiceOptions, closer
     running,
     logging,
     log,
+    /** The minimum level of the log. */
+    threshold,
     database,
     vault,
     table,

@@ -5,9 +5,8 @@ import { isStrong } from '../kernel/config/token.ts'
 import { AppError, diskFull } from '../kernel/errors.ts'
 import { redactText } from '../kernel/secrets/known-secrets.ts'
 import { VERSION } from '../kernel/version.ts'
-import { CallPayloads } from '../observe/calls/call-payloads.ts'
 import { createCalls } from '../observe/calls/calls.service.ts'
-import { CallHistory, logCalls } from '../observe/calls/completed-calls.ts'
+import { CallHistory, CallPayloads, logCalls } from '../observe/calls/completed-calls.ts'
 import { createSavedCalls } from '../observe/calls/saved-calls.service.ts'
 import { createEvents, type Events } from '../observe/events/events.service.ts'
 import { StatusRecorder } from '../observe/events/status-recorder.ts'
@@ -173,11 +172,11 @@ export function openEvents({ database, facts, secrets, log, closer }: Basics, no
 
 /** Records calls, and connects their history, payloads and saved calls. */
 export async function openCalls(basics: Basics, upstreams: Upstreams) {
-  const { config, database, vault, facts, secrets, log, closer, logging } = basics
+  const { config, database, vault, facts, secrets, log, threshold, closer, logging } = basics
   const store = logging.calls
   const mode = config.call_payloads
   const now = Date.now
-  logCalls(facts, log)
+  logCalls(facts, log, threshold)
   const onLost = (error: unknown) => log.warn({ error }, 'calls could not be stored')
   const history = new CallHistory({ store, facts, onLost })
   closer.add('the call history', () => history.flush())

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FactBus } from '../kernel/facts.ts'
 import type { HttpListener } from '../kernel/http/exchange.ts'
-import { isObject } from '../kernel/is-object.ts'
+import { isObject } from '../kernel/json/json-checks.ts'
 import type { Log } from '../kernel/log.ts'
 import type { CallRecorder } from '../servers/shared/calls.ts'
 import type { Upstreams } from '../servers/shared/upstreams.ts'

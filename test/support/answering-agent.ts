@@ -1,4 +1,4 @@
-import { isObject } from '../../src/kernel/is-object.ts'
+import { isObject } from '../../src/kernel/json/json-checks.ts'
 import type { Endpoint, Message } from './event-streams.ts'
 
 const META = 'io.modelcontextprotocol'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { sorted } from '../../kernel/json/sorted.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { LegacySession } from './legacy-session.ts'
 import { type Link, nextWait, Unavailable } from './link.ts'
 import {

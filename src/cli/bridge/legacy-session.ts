@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import type { HttpResponse } from '../../net/http-response.ts'
 import type { Link } from './link.ts'
 import { headersOf, type Message, type Session, sessionHeaders } from './message.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { headerText, nameParamOf } from '../../mcp/protocol/mcp-headers.ts'
 
 /** A line from the agent. Its bytes are forwarded unchanged; the other fields decide how. */

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { RemoteFailure } from '../../net/http-failure.ts'
 import type { HttpResponse } from '../../net/http-response.ts'
 import { type Link, Unavailable } from './link.ts'

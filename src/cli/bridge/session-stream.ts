@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { MESSAGE_MAX_BYTES } from '../../mcp/protocol/line-splitter.ts'
 import { SseReader } from '../../mcp/protocol/sse-reader.ts'
 import type { HttpResponse } from '../../net/http-response.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { hanging } from '../run/columns.ts'
 import type { Answer, Context, Run } from '../run/context.ts'
 import { usage } from '../run/failure.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { type SseEvent, SseReader } from '../../mcp/protocol/sse-reader.ts'
 import { MEBIBYTE, RemoteFailure } from '../../net/http-failure.ts'
 import type { HttpResponse } from '../../net/http-response.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { ask, canAsk, isYes } from '../run/ask.ts'
 import { usage } from '../run/failure.ts'
 import { plain } from '../run/line.ts'

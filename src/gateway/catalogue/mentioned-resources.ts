@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { withPages } from './wrapped-uri.ts'
 
 const MAX_URIS = 10_000

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { type Definition, definitionText } from '../../mcp/protocol/lists.ts'
 import { memberOf, RawJson, textOf } from '../../mcp/protocol/raw-json.ts'
 import type { AgentToolList, OfferedTool } from './agent-tool-lists.ts'

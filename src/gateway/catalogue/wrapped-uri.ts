@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import type { Definition } from '../../mcp/protocol/lists.ts'
 
 const SCHEME = 'toolroom://'

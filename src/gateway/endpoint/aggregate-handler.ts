@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { memo } from '../../kernel/memo.ts'
 import type { Params } from '../../mcp/protocol/call.ts'
 import { CallResult } from '../../mcp/protocol/json-rpc-message.ts'

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { AnyRequest, HttpListener, HttpRequest, HttpResponse } from '../../kernel/http/exchange.ts'
-import { serverSegmentOf } from '../../kernel/http/mcp-path.ts'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { CODES, LEGACY_VERSIONS } from '../../mcp/protocol/mcp-constants.ts'
 import type { Keys } from '../keys/keys.service.ts'
 import {
@@ -12,6 +11,7 @@ import {
   readIncoming,
   refuseUnknownVersion,
   requestId,
+  serverIdIn,
 } from '../messages/incoming-message.ts'
 import {
   errorMessage,
@@ -334,14 +334,3 @@ const notAllowed = (): RpcError =>
   invalidRequest('Method not allowed. GET and DELETE require an Mcp-Session-Id header', 405)
 
 const isJson = (type: string): boolean => type === 'application/json' || /^application\/json\b/i.test(type)
-
-function serverIdIn(url: string): string | undefined {
-  if (url === '/mcp') return undefined
-  const segment = serverSegmentOf(url)
-  if (segment === undefined) return undefined
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment // it cannot be the id of a server
-  }
-}

@@ -1,6 +1,6 @@
 import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
 import type { HttpResponse } from '../../kernel/http/exchange.ts'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { InFlight } from '../../mcp/client/pending-requests.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { bytesIn, memberOf, plainOf, withMembers } from '../../mcp/protocol/raw-json.ts'

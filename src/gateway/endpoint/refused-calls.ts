@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { idIn } from '../../kernel/wire.ts'
 import { type CallRecorder, codeOf } from '../../servers/shared/calls.ts'
 import { settingOf } from '../../servers/shared/server-fields.ts'

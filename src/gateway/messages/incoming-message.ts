@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AnyRequest } from '../../kernel/http/exchange.ts'
-import { isObject } from '../../kernel/is-object.ts'
-import { type ByteRange, isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-checks.ts'
+import { type ByteRange, isDeeperThan, isObject, MAX_REQUEST_DEPTH } from '../../kernel/json/json-checks.ts'
+
 import type { Params } from '../../mcp/protocol/call.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
 import {
@@ -159,4 +159,21 @@ export function refuseUnknownVersion(header: string | string[] | undefined): voi
   const known = LEGACY_SERVER_VERSIONS.join(', ')
   const message = `Bad Request: Unsupported protocol version: ${String(header).slice(0, 40)} (supported versions: ${known})`
   throw new RpcError(CODES.badRequest, message, { status: 400 })
+}
+
+const PATH = /^\/mcp(?:\/([^/?#]+))?\/?(?:\?|$)/
+
+/** `/mcp` or `/mcp/{server_id}`. */
+export const isMcpPath = (url: string): boolean => url.startsWith('/mcp') && PATH.test(url)
+
+/** The id of the server in `/mcp/{server_id}`. */
+export function serverIdIn(url: string): string | undefined {
+  if (url === '/mcp') return undefined
+  const segment = PATH.exec(url)?.[1]
+  if (segment === undefined) return undefined
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment // it cannot be the id of a server
+  }
 }

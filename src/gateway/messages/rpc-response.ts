@@ -1,6 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { HttpResponse } from '../../kernel/http/exchange.ts'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { CallFailure } from '../../mcp/protocol/call.ts'
 import { CODES, type Era } from '../../mcp/protocol/mcp-constants.ts'
 import { LARGE_BYTES } from '../../mcp/protocol/raw-json.ts'

@@ -1,5 +1,5 @@
 import type { HttpResponse } from '../../kernel/http/exchange.ts'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { CODES, META } from '../../mcp/protocol/mcp-constants.ts'
 import { RawJson, textOf, withMembers, withMeta } from '../../mcp/protocol/raw-json.ts'
 import type { Incoming } from '../messages/incoming-message.ts'

@@ -1,5 +1,5 @@
 import type { HttpResponse } from '../../kernel/http/exchange.ts'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { within } from '../../kernel/within.ts'
 import type { CallingClient, Params } from '../../mcp/protocol/call.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'

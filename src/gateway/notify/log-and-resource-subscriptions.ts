@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import type { CallingClient, Params } from '../../mcp/protocol/call.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
 import { CODES, META } from '../../mcp/protocol/mcp-constants.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { within } from '../../kernel/within.ts'
 import type { Params } from '../../mcp/protocol/call.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import type { ResourceLocation } from '../catalogue/merge-prompts-and-resources.ts'
 import { wrap } from '../catalogue/wrapped-uri.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { maskCommand } from '../../kernel/secrets/secrets.ts'
 
 type Texts = Readonly<Record<string, string>>

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { configError } from '../exit.ts'
 import { readForeign } from '../files/foreign-file.ts'
-import { isObject } from '../is-object.ts'
+import { isObject } from '../json/json-checks.ts'
 import { SETTING_NAMES, type SettingName } from './settings.ts'
 
 export const MAX_SETTINGS_BYTES = 1024 * 1024

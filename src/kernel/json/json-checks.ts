@@ -3,6 +3,10 @@ export const MAX_REQUEST_DEPTH = 64
 /** The deepest nesting of a message of a server. JSON.stringify and our own recursive functions can process it. */
 export const MAX_MESSAGE_DEPTH = 1000
 
+/** True for a JSON object: not an array, not null. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** A part of some bytes. `end` is the position after its last byte. */
 export interface ByteRange {
   readonly start: number

@@ -1,4 +1,4 @@
-import { isObject } from '../is-object.ts'
+import { isObject } from '../json/json-checks.ts'
 import { MASK, maskArgs, maskCommand } from './secrets.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { CallFailure, type ClientProfile, type Params } from '../protocol/call.ts'
 import { metaOf } from '../protocol/json-rpc-message.ts'
 import {

@@ -1,5 +1,5 @@
-import { isObject } from '../../kernel/is-object.ts'
-import { invalidAt, isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-checks.ts'
+import { invalidAt, isDeeperThan, isObject, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-checks.ts'
+
 import {
   CallFailure,
   type CallResult,

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { isMethodNotFound } from '../protocol/call.ts'
 import { type Definition, keepText, type ListKind } from '../protocol/lists.ts'
 import { itemsOf, rawMember } from '../protocol/raw-json.ts'

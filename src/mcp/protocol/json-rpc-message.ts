@@ -1,5 +1,11 @@
-import { isObject } from '../../kernel/is-object.ts'
-import { type ByteRange, invalidAt, isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-checks.ts'
+import {
+  type ByteRange,
+  invalidAt,
+  isDeeperThan,
+  isObject,
+  MAX_MESSAGE_DEPTH,
+} from '../../kernel/json/json-checks.ts'
+
 import { CODES } from './mcp-constants.ts'
 import { LARGE_BYTES, plainOf, RawJson, rawMember, textOf, trimmed } from './raw-json.ts'
 

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 
 /** The two families of MCP revisions: legacy ones have a handshake and sessions, modern ones are stateless. */
 export type Era = 'legacy' | 'modern'

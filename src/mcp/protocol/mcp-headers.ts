@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 
 const BASE64_HEAD = '=?base64?'
 

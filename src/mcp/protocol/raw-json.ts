@@ -1,5 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
-import { type ByteRange, closingQuote } from '../../kernel/json/json-checks.ts'
+import { type ByteRange, closingQuote, isObject } from '../../kernel/json/json-checks.ts'
 
 /**
  * JSON as its sender wrote it, and its value. Digits, escapes, the order of keys and unknown members survive, which

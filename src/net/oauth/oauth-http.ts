@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { HttpClient, type HttpRequest } from '../http-client.ts'
 import { RemoteFailure, retryAfter } from '../http-failure.ts'
 import { AddressGuard, type GuardOptions } from './address-guard.ts'

@@ -3,7 +3,7 @@ import {
   processGenericTokenEndpointResponse,
   revocationRequest,
 } from 'oauth4webapi'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { printableLine } from '../../kernel/secrets/plain-text.ts'
 import { type Answer, fixTokenAnswer } from './compatibility-fixes.ts'
 import { type ProofKey, proofSigner } from './dpop.ts'

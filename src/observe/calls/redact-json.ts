@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
 import { plainText } from '../../kernel/secrets/plain-text.ts'
 import { hasKeyShape, isSecretName, MASK } from '../../kernel/secrets/secrets.ts'

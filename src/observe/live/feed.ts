@@ -1,3 +1,5 @@
+import type { FactBus, Facts } from '../../kernel/facts.ts'
+import type { ServerState } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Topic } from './live.schema.ts'
 
@@ -124,5 +126,56 @@ export class Feed {
     this.#recent = []
     this.#first = 0
     this.#bytes = 0
+  }
+}
+
+/** Facts with a `server_id` that are published unchanged. */
+const SERVER_FACTS = [
+  'call_started',
+  'server_added',
+  'server_updated',
+  'server_removed',
+  'tools_changed',
+  'http_server_check',
+  'http_server_login',
+] as const
+
+/** Publishes facts as events. They contain numbers, names and tool definitions, but no content of calls and no settings. */
+export function publishFacts(facts: FactBus, feed: Feed): (() => void)[] {
+  return [
+    ...SERVER_FACTS.map((kind) => facts.on(kind, (fact) => feed.publish(kind, fact, fact.server_id))),
+    facts.on('call_completed', (call) => feed.publish('call_completed', call, call.server_id, shownOf)),
+    facts.on('package_progress', (fact) => feed.publish('package_progress', fact)),
+    facts.on('image_progress', (fact) => feed.publish('image_progress', fact)),
+    facts.on('server_resources', ({ server_id, resources }) =>
+      feed.publish('server_resources', { server_id, ...resources }, server_id),
+    ),
+    facts.on('agent_changed', (fact) => feed.publish('agent_changed', fact)),
+    facts.on('notice', (fact) => feed.publish('notice', fact, fact.server_id)),
+    facts.on('server_status', ({ server_id, state, cause }) =>
+      feed.publish('server_status', { server_id, ...stateOf(state), cause }, server_id),
+    ),
+  ]
+}
+
+/** Without the sentence about an error, which may quote the server. */
+function shownOf({ error_message: _, started_at: __, ...shown }: Facts['call_completed']): object {
+  return shown
+}
+
+/** With times in ISO format. */
+function stateOf(state: ServerState): object {
+  switch (state.status) {
+    case 'running':
+      return { ...state, started_at: isoTime(state.started_at) }
+    case 'backoff':
+      return { ...state, next_retry_at: isoTime(state.next_retry_at) }
+    case 'idle':
+      return { ...state, since: isoTime(state.since) }
+    case 'starting':
+    case 'stopping':
+    case 'stopped':
+    case 'failed':
+      return state
   }
 }

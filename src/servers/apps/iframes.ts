@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { AppError } from '../../kernel/errors.ts'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { CallFailure, type CallOptions, type CallResult } from '../../mcp/protocol/call.ts'
 
 const LIFETIME_MS = 60_000

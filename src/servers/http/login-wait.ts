@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../../kernel/errors.ts'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { CallFailure, type CallOptions } from '../../mcp/protocol/call.ts'
 import { plainOf } from '../../mcp/protocol/raw-json.ts'
 import { failureOf } from './connection-failure.ts'

@@ -1,5 +1,5 @@
 import { readForeign } from '../../kernel/files/foreign-file.ts'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 
 /** An object of foreign JSON. No member can be relied on. */
 export type Raw = Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 import { didYouMean } from '../../kernel/did-you-mean.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Call, FactBus } from '../../kernel/facts.ts'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { memo } from '../../kernel/memo.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import { CallFailure, type CallResult, type FailureReason } from '../../mcp/protocol/call.ts'

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError, problemOf, unexpected } from '../../kernel/errors.ts'
-import { isObject } from '../../kernel/is-object.ts'
+import { isObject } from '../../kernel/json/json-checks.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { CallOptions, CallResult } from '../../mcp/protocol/call.ts'
 import { CODES, META } from '../../mcp/protocol/mcp-constants.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../../kernel/is-object.ts'
+import { isObject } from '../../../kernel/json/json-checks.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
 

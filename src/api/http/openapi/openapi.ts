@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import type { ErrorCode } from '../../../kernel/errors.ts'
-import { isObject } from '../../../kernel/is-object.ts'
+import { isObject } from '../../../kernel/json/json-checks.ts'
 import { mayBeEmpty } from '../body.ts'
 import { isPublic } from '../public-routes.ts'
 import { Components, type Schema } from './components.ts'

@@ -1,6 +1,6 @@
 import { randomBytes, scrypt } from 'node:crypto'
 import { AppError } from '../../../kernel/errors.ts'
-import { isObject } from '../../../kernel/is-object.ts'
+import { isObject } from '../../../kernel/json/json-checks.ts'
 import { MASK, maskArgs, maskCommand, maskUrl, maskValues } from '../../../kernel/secrets/secrets.ts'
 import { Vault } from '../../../kernel/secrets/vault.ts'
 import { maskOAuth } from '../../../servers/logins/logins.schema.ts'

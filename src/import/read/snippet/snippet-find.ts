@@ -1,4 +1,4 @@
-import { isObject } from '../../../kernel/is-object.ts'
+import { isObject } from '../../../kernel/json/json-checks.ts'
 import { inputDefaults } from '../../translate/forwarded-variables.ts'
 import { Fault } from './snippet-error.ts'
 import { readJson } from './snippet-json-toml.ts'

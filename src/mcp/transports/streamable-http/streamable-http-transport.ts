@@ -1,4 +1,4 @@
-import { isObject } from '../../../kernel/is-object.ts'
+import { isObject } from '../../../kernel/json/json-checks.ts'
 import { within } from '../../../kernel/within.ts'
 import type { HttpResponse } from '../../../net/http-response.ts'
 import { discover, type HandshakeResult, initialize } from '../../client/handshake.ts'

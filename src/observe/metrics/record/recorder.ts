@@ -4,7 +4,7 @@ import type { FactBus, Facts } from '../../../kernel/facts.ts'
 import type { Check, Level, MetricsStore } from '../metrics-store.ts'
 import { atEveryLevel, ServerLife } from '../server-life.ts'
 import { type Sample, Tally } from '../sketch/cell.ts'
-import { DAY_MS, floorTo, History, RollingWindow, type Visit, WINDOWS, type WindowName } from '../windows.ts'
+import { DAY_MS, History, RollingWindow, type Visit, WINDOWS, type WindowName } from '../windows.ts'
 import { ClockTrust, Retention } from './retention.ts'
 import { MAX_SERIES, type Series, type SeriesKey, SeriesTable } from './series-table.ts'
 
@@ -88,7 +88,7 @@ export class Recorder {
   window(name: WindowName): { readonly from: number; readonly tally: Tally } {
     const now = this.#deps.now()
     this.#fold()
-    this.#second = floorTo(now, 1000) // also when the clock has moved back
+    this.#second = secondOf(now) // also when the clock has moved back
     return (this.#windows.get(name) as RollingWindow).at(now)
   }
 
@@ -168,7 +168,7 @@ export class Recorder {
   }
 
   #count(series: Series, sample: Sample): void {
-    const second = floorTo(sample.ts, 1000)
+    const second = secondOf(sample.ts)
     if (sample.ts > series.lastAt) series.lastAt = sample.ts
     if (series.ofServer) series.ofServer.version += 1
     if (second > this.#second) {
@@ -269,3 +269,6 @@ class RecentChecks {
     this.#byServer.set(check.server_id, checks)
   }
 }
+
+/** The start of the second. */
+const secondOf = (ts: number): number => ts - (ts % 1000)

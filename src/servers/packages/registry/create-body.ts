@@ -1,5 +1,5 @@
 import { AppError } from '../../../kernel/errors.ts'
-import { isObject } from '../../../kernel/is-object.ts'
+import { isObject } from '../../../kernel/json/json-checks.ts'
 import { isBlockedHost } from '../../../net/blocked-address.ts'
 import { parseSpec, type Spec } from '../package-spec.ts'
 import { objectOf, objectsIn, own, type Raw, textOf } from '../raw-json.ts'

@@ -1,5 +1,5 @@
 import { compare, satisfies, valid, validRange } from 'semver'
-import { isObject } from '../../../kernel/is-object.ts'
+import { isObject } from '../../../kernel/json/json-checks.ts'
 import { objectOf, own, type Raw } from '../raw-json.ts'
 
 /** What npm reads about a package when it resolves dependencies. */

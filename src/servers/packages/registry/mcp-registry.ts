@@ -1,4 +1,4 @@
-import { isObject } from '../../../kernel/is-object.ts'
+import { isObject } from '../../../kernel/json/json-checks.ts'
 import type { Network } from '../../../net/connection-pool.ts'
 import { objectOf, textOf, timeOf } from '../raw-json.ts'
 import { type CreateBody, creationOf, type Required } from './create-body.ts'

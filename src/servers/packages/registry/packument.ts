@@ -1,5 +1,5 @@
 import { prerelease, rcompare, valid } from 'semver'
-import { isObject } from '../../../kernel/is-object.ts'
+import { isObject } from '../../../kernel/json/json-checks.ts'
 import { objectOf, own, type Raw, textOf, textsOf, timeOf } from '../raw-json.ts'
 
 /** The registry's document about a package, with every field checked. */

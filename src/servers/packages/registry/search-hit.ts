@@ -1,4 +1,4 @@
-import { isObject } from '../../../kernel/is-object.ts'
+import { isObject } from '../../../kernel/json/json-checks.ts'
 import { isoTime } from '../../../kernel/time.ts'
 import { isPackageName } from '../package-spec.ts'
 import { objectOf, textOf, textsOf, timeOf } from '../raw-json.ts'

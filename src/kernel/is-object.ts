@@ -1,3 +1,0 @@
-/** True for a JSON object: not an array, not null. */
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
