@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDualEra } from '../fixtures/http/dual-era.ts'
@@ -11,6 +12,8 @@ const WARM = 20
 const CALLS = 10
 /** Work in the background, such as the redaction of kept payloads, does not last for all rounds. */
 const ROUNDS = 10
+/** Longer than the work that a change leaves for later: watching its file, looking for the users of servers. */
+const SETTLED_MS = 500
 const MANAGE = { ...AUTHORISED, 'content-type': 'application/json' }
 
 /**
@@ -37,13 +40,25 @@ async function filesOf(toolroom: Program, tool: string): Promise<string[]> {
     }
   }
   await calls(WARM)
+  return filesRunBy(toolroom, CALLS, () => calls(CALLS))
+}
+
+/** The files that run in each round, and as often as `atLeast`. `prepare` is not counted. */
+async function filesRunBy(
+  toolroom: Program,
+  atLeast: number,
+  work: () => Promise<void>,
+  prepare?: () => Promise<unknown>,
+): Promise<string[]> {
   const rounds: Set<string>[] = []
   for (let round = 0; round < ROUNDS; round += 1) {
+    await prepare?.()
+    if (prepare) await sleep(SETTLED_MS)
     await toolroom.counts()
-    await calls(CALLS)
+    await work()
     // `get` is how one chunk of the bundle reads a constant of another: no code of that file runs.
-    const perCall = (await toolroom.counts()).filter(({ name, count }) => name !== 'get' && count >= CALLS)
-    rounds.push(new Set(perCall.flatMap(sourceOf)))
+    const often = (await toolroom.counts()).filter(({ name, count }) => name !== 'get' && count >= atLeast)
+    rounds.push(new Set(often.flatMap(sourceOf)))
   }
   const [first, ...others] = rounds
   const files = [...(first ?? [])].filter((file) => others.every((round) => round.has(file))).sort()
@@ -96,4 +111,19 @@ test('an agent’s call to an HTTP server runs through at most 43 files', async 
   const files = await filesOf(toolroom, 'far__echo')
   expect(files).toContain('servers/http/http-upstream.ts')
   expect(files.length, files.join('\n')).toBeLessThanOrEqual(43)
+})
+
+test('a change of an agent’s servers runs through at most 88 files', async () => {
+  const toolroom = await counted(pathOf('dist/main.js'), ownFolder())
+  const put = (name: string) => {
+    const input = { servers: { [name]: { command: name } }, mode: 'replace', create: true }
+    return toolroom.put('/api/agents/cursor/servers', MANAGE, input)
+  }
+  const change = async () => {
+    const { body } = await put('b')
+    expect(body).toMatchObject({ added: ['b'], removed: ['a'], changed: true })
+  }
+  const files = await filesRunBy(toolroom, 1, change, () => put('a'))
+  expect(files).toContain('agents/edit/write.ts')
+  expect(files.length, files.join('\n')).toBeLessThanOrEqual(88)
 })

@@ -52,6 +52,8 @@ async function measured(main: string, home: string, flags: readonly string[]) {
     get: (path: string) => send(agent, `${address}${path}`, 'GET', {}, undefined, 200),
     post: (path: string, headers: Readonly<Record<string, string>>, body?: object, status = 200) =>
       send(path.startsWith('/mcp') ? mcpAgent : agent, `${address}${path}`, 'POST', headers, body, status),
+    put: (path: string, headers: Readonly<Record<string, string>>, body: object) =>
+      send(agent, `${address}${path}`, 'PUT', headers, body, 200),
     /** Bytes that survived two collections of the young generation since the start. */
     promotedBytes: () => promoted,
     async counts(): Promise<Count[]> {
@@ -78,7 +80,7 @@ function addressOf(child: ChildProcess): Promise<string> {
 async function send(
   agent: Agent,
   url: string,
-  method: 'GET' | 'POST',
+  method: 'GET' | 'POST' | 'PUT',
   headers: Readonly<Record<string, string>>,
   body: object | undefined,
   status: number,
