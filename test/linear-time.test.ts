@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { AGENTS } from '../src/agents/catalogue/catalogue.ts'
 import { readEntry } from '../src/agents/catalogue/read-entry.ts'
-import { maskLine } from '../src/agents/diff/masked-line.ts'
-import { unifiedDiff } from '../src/agents/diff/unified-diff.ts'
-import { contentOf } from '../src/agents/formats/config-text.ts'
+import { maskLine, unifiedDiff } from '../src/agents/diff/masked-diff.ts'
+
+import { contentOf } from '../src/agents/files/read-config.ts'
 import type { Format } from '../src/agents/formats/format.ts'
 import { jsonFormat } from '../src/agents/formats/json/json-format.ts'
 import { tomlFormat } from '../src/agents/formats/toml/toml-format.ts'

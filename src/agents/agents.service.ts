@@ -2,8 +2,8 @@ import { removeStaleTemps } from '../kernel/files/durable-file.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { listText, ViewTexts } from '../servers/shared/view-texts.ts'
 import type { Agent } from './catalogue/agent-record.ts'
-import { AGENTS, detect } from './catalogue/catalogue.ts'
-import { isScope } from './catalogue/config-files.ts'
+import { AGENTS, detect, isScope } from './catalogue/catalogue.ts'
+
 import type { RegisteredServer } from './catalogue/server-definition.ts'
 import type { BackupItem, ChangeReport, RestoreInput, RestoreReport } from './edit/edit.schema.ts'
 import { Edit, type EditDeps } from './edit/edit.service.ts'
@@ -12,15 +12,14 @@ import { Undo } from './edit/undo.ts'
 import { FileWriter } from './edit/write.ts'
 import { releaseLeftLocks } from './files/agent-lock.ts'
 import type { Backups } from './files/backups.ts'
-import { agentOf, type ConfigTarget, configTarget, configTargets } from './files/config-target.ts'
-import { recordOf } from './files/ownership.ts'
+import { agentOf, type ConfigTarget, configTarget, configTargets, recordOf } from './files/config-target.ts'
+
 import {
   type EntryFacts,
   effectiveEntries,
   entryViews,
   type GatewayView,
   gridFields,
-  type KnownFile,
   summaryOf,
 } from './read/agent-view.ts'
 import type {
@@ -32,8 +31,8 @@ import type {
   FileView,
   HistoryItem,
 } from './read/agents.schema.ts'
-import { type FileTrouble, fileView, troubleOf } from './read/file-view.ts'
-import { FileWatcher } from './read/file-watcher.ts'
+import { type FileTrouble, FileWatcher, type KnownFile, troubleOf } from './read/drift.ts'
+import { fileView } from './read/file-view.ts'
 import { type AgentFiles, knownProjects, projectTargets } from './read/projects.ts'
 import { readFileState, SeenFiles } from './read/read-entries.ts'
 import { ServerUsers } from './read/server-users.ts'

@@ -3,8 +3,7 @@ import { computer } from '../../../test/support/test-computer.ts'
 import { problemIn } from '../../kernel/validate.ts'
 import { Agent, SYSTEMS } from './agent-record.ts'
 import { AGENTS, detect, findAgent } from './catalogue.ts'
-import { checkName, keyOf } from './server-definition.ts'
-import { placeholdersIn, TRANSPORTS } from './write-entry.ts'
+import { checkName, keyOf, placeholdersIn, TRANSPORTS } from './write-entry.ts'
 
 describe.each(AGENTS.map((agent) => [agent.type, agent] as const))('%s', (_, agent) => {
   test('the catalogue entry matches the schema', () => {

@@ -1,7 +1,7 @@
 import type { Agent, Dialect, FileFormat } from './agent-record.ts'
-import { type ConfigPlace, fileAt, type Platform, withProject } from './config-files.ts'
+import { type ConfigPlace, fileAt, type Platform, withProject } from './catalogue.ts'
 import type { Json, Path } from './json-value.ts'
-import { keyOf } from './server-definition.ts'
+import { keyOf } from './write-entry.ts'
 
 /** How an entry is enabled or disabled. An undefined value removes the field or the list item. */
 export type Switch =

@@ -1,10 +1,11 @@
 import type { Agent, System } from './agent-record.ts'
 import { isMap, isSame, type Json, type JsonMap, valueAt } from './json-value.ts'
 import { mapIn, readEntry, usedPath } from './read-entry.ts'
-import { type Definition, keyOf } from './server-definition.ts'
+import type { Definition } from './server-definition.ts'
 import {
   forWindows,
   isPlaceholder,
+  keyOf,
   meaningOf,
   type Placeholder,
   pathsTo,

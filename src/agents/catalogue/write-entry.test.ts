@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { computer } from '../../../test/support/test-computer.ts'
 import type { Agent } from './agent-record.ts'
-import { AGENTS, findAgent } from './catalogue.ts'
-import { placesOf } from './config-files.ts'
+import { AGENTS, findAgent, placesOf } from './catalogue.ts'
+
 import { switchOf } from './enable-switch.ts'
 import type { Json } from './json-value.ts'
 import { type Definition, NotSupported } from './server-definition.ts'

@@ -1,6 +1,5 @@
 import { compare } from '../../kernel/compare.ts'
-import { revisionOf } from '../formats/config-text.ts'
-import { type Splice, spliced } from '../formats/text.ts'
+import { revisionOf, type Splice, spliced } from '../formats/text.ts'
 
 /** One place where two texts differ. The lines around it are for finding it in a third text. */
 interface Hunk {

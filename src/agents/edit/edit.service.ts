@@ -2,7 +2,7 @@ import { unknownName } from '../../kernel/did-you-mean.ts'
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { FactBus } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { Platform } from '../catalogue/config-files.ts'
+import type { Platform } from '../catalogue/catalogue.ts'
 import { GATEWAY_ENTRY, gatewayEntry, readGatewayEntry } from '../catalogue/gateway-entry.ts'
 import type { RegisteredServer } from '../catalogue/server-definition.ts'
 import {
@@ -13,9 +13,11 @@ import {
   lockedFile,
   lockOf,
   pathsOf,
+  recordOf,
   rootOf,
 } from '../files/config-target.ts'
-import { type OwnershipStore, recordOf } from '../files/ownership.ts'
+import type { OwnershipStore } from '../files/ownership.ts'
+
 import { type DesiredEntry, desiredFromInput, desiredFromServer } from './desired-entry.ts'
 import type { AddHttpServer, ChangeOptions, ChangeReport, PutServers } from './edit.schema.ts'
 import { type GatewayKeys, type KeyKind, keyName, keysAfter } from './gateway-keys.ts'

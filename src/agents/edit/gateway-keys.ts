@@ -1,15 +1,8 @@
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { GatewayAddress } from '../catalogue/gateway-entry.ts'
-import type { ConfigTarget } from '../files/config-target.ts'
-import {
-  type FileRecord,
-  type KeyRemoval,
-  type NewKey,
-  type OwnershipStore,
-  recordOf,
-  type TakenEntry,
-} from '../files/ownership.ts'
+import { type ConfigTarget, recordOf } from '../files/config-target.ts'
+import type { FileRecord, KeyRemoval, NewKey, OwnershipStore, TakenEntry } from '../files/ownership.ts'
 
 /** What edits need of the gateway. */
 export interface GatewayKeys extends GatewayAddress {

@@ -1,14 +1,15 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { ConfigPlace } from '../catalogue/config-files.ts'
+import type { ConfigPlace } from '../catalogue/catalogue.ts'
 import { stepName } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
-import { unifiedDiff, visibleText } from '../diff/unified-diff.ts'
+import { unifiedDiff, visibleText } from '../diff/masked-diff.ts'
 import type { ConfigTarget } from '../files/config-target.ts'
 import type { FileRecord, TakenOver } from '../files/ownership.ts'
+import { type Content, contentOf } from '../files/read-config.ts'
 import { applyOperations, formatOf, type Operation } from '../formats/config-format.ts'
-import { type Content, contentOf, revisionOf } from '../formats/config-text.ts'
+import { revisionOf } from '../formats/text.ts'
 import { readEntries } from '../read/read-entries.ts'
 import type { ChangeOptions, ChangeReport } from './edit.schema.ts'
 import type { CurrentConfig, OtherFileOperation, Plan } from './plan-entries.ts'
@@ -65,7 +66,7 @@ export function planFile(
     plan,
     ...diffsOf(place.path, text, edited.text, [...entries, ...after, ...moved]),
     trace: after.length === 0 ? null : edited.trace,
-    takenOver: takenOver(plan, edited.text, original),
+    takenOver: plan.taken.length === 0 ? null : takenOver(plan, edited.text, original),
   }
 }
 

@@ -1,13 +1,13 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { Platform } from '../catalogue/config-files.ts'
-import { hashOf } from '../catalogue/json-value.ts'
+import type { Platform } from '../catalogue/catalogue.ts'
+import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
+import { hashOf, type Json, valueAt } from '../catalogue/json-value.ts'
 import type { Backups } from '../files/backups.ts'
-import { readConfig, replaceFile, revisionNow } from '../files/config-file.ts'
-import { agentOf, configTarget } from '../files/config-target.ts'
-import { realFileOf } from '../files/file-safety.ts'
-import { type Intent, mergedRecord, mergedTaken, type OwnershipStore, recordOf } from '../files/ownership.ts'
-import { readSettled } from '../files/settled-read.ts'
-import { type Content, revisionOf } from '../formats/config-text.ts'
+import { agentOf, configTarget, recordOf } from '../files/config-target.ts'
+import type { FileRecord, Intent, OwnedEntry, OwnershipStore, TakenOver } from '../files/ownership.ts'
+import { type Content, readConfig, readSettled, realFileOf, revisionNow } from '../files/read-config.ts'
+import { replaceFile } from '../files/replace-config.ts'
+import { revisionOf } from '../formats/text.ts'
 import { readEntries } from '../read/read-entries.ts'
 import { type GatewayKeys, keysIn } from './gateway-keys.ts'
 
@@ -97,3 +97,48 @@ function entriesIn(
   }
   return readEntries(target, text)
 }
+
+/** `hashes` are those of the entries in the file, `keys` the valid keys in it. */
+export function mergedRecord(
+  before: FileRecord | undefined,
+  intended: FileRecord,
+  hashes: ReadonlyMap<string, string>,
+  keys: ReadonlySet<string>,
+): FileRecord {
+  const names = new Set([...Object.keys(before?.entries ?? {}), ...Object.keys(intended.entries)])
+  const entries = [...names].flatMap((name): [string, OwnedEntry][] => {
+    const old = ownEntry(before, name)
+    const wanted = ownEntry(intended, name)
+    const hash = hashes.get(name)
+    const isMade = wanted?.parked === null ? hash === wanted.hash || (hash !== undefined && !old) : !hash
+    if (wanted && isMade) return [[name, wanted]]
+    // A removal that was made leaves no entry. Anything else is as before, and shown as drift if it was changed.
+    return old && (wanted || old.parked !== null || hash !== undefined) ? [[name, old]] : []
+  })
+  const isMade = entries.some(([name, entry]) => entry === ownEntry(intended, name))
+  const { trace, made_file } = isMade || !before ? intended : before
+  const all = new Set([...(before?.keys ?? []), ...(intended.keys ?? [])])
+  return {
+    ...intended,
+    trace: entries.length > 0 ? trace : null,
+    made_file: entries.length > 0 && made_file,
+    entries: Object.fromEntries(entries),
+    keys: [...all].filter((id) => keys.has(id)),
+  }
+}
+
+/** What is parked and not in the file. A take-over is made if the gateway entry is there. */
+function mergedTaken(
+  before: FileRecord | undefined,
+  intended: FileRecord,
+  merged: FileRecord,
+  root: Json | undefined,
+): TakenOver | null {
+  const isMade = Object.hasOwn(merged.entries, GATEWAY_ENTRY) && intended.taken_over
+  const taken = isMade ? intended.taken_over : before?.taken_over
+  const entries = taken?.entries.filter(({ path }) => valueAt(root, path) === undefined) ?? []
+  return taken && entries.length > 0 ? { ...taken, entries } : null
+}
+
+const ownEntry = (record: FileRecord | undefined, name: string): OwnedEntry | undefined =>
+  record && Object.hasOwn(record.entries, name) ? record.entries[name] : undefined

@@ -1,5 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
-import { fileAt, PROJECT } from '../catalogue/config-files.ts'
+import { fileAt, PROJECT } from '../catalogue/catalogue.ts'
 import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
 import {
   isMap,
@@ -81,8 +81,7 @@ export function originalAfter(
   return edited && { ...edited, madeFile: before.madeFile }
 }
 
-export function takenOver({ taken }: Plan, text: string, original: Original | undefined): TakenOver | null {
-  if (taken.length === 0) return null
+export function takenOver({ taken }: Plan, text: string, original: Original | undefined): TakenOver {
   const { trace, madeFile: made_file } = original ?? { trace: null, madeFile: false }
   return { entries: taken, patch: original ? patchOf(text, original.text) : null, trace, made_file }
 }

@@ -3,7 +3,6 @@ import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import { hashOf, type Json, valueAt } from '../catalogue/json-value.ts'
 import type { Backup, Backups } from '../files/backups.ts'
-import { readConfig, revisionNow } from '../files/config-file.ts'
 import {
   agentOf,
   assertMayChange,
@@ -14,10 +13,12 @@ import {
   lockedFile,
   lockOf,
   pathsOf,
+  recordOf,
   rootOf,
 } from '../files/config-target.ts'
-import { type FileRecord, recordOf, type TakenOver } from '../files/ownership.ts'
-import { type Content, contentOf } from '../formats/config-text.ts'
+import type { FileRecord, TakenOver } from '../files/ownership.ts'
+import { type Content, contentOf, readConfig, revisionNow } from '../files/read-config.ts'
+
 import type { HistoryItem } from '../read/agents.schema.ts'
 import { type Entry, readEntries } from '../read/read-entries.ts'
 import type { ChangeReport, UndoInput } from './edit.schema.ts'

@@ -4,9 +4,10 @@ import { openEdit } from '../../../test/support/agent-edit.ts'
 import { put as write } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { agentOf, type ConfigTarget, configTarget } from '../files/config-target.ts'
-import { type FileRecord, mergedRecord, type OwnedEntry } from '../files/ownership.ts'
+import type { FileRecord, OwnedEntry } from '../files/ownership.ts'
 import type { DesiredEntry } from './desired-entry.ts'
 import { type CurrentConfig, planSet } from './plan-entries.ts'
+import { mergedRecord } from './settle.ts'
 
 const BY = { request_id: null }
 const DOCS: DesiredEntry = {

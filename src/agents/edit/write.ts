@@ -3,16 +3,23 @@ import { realpathSync } from 'node:fs'
 import { Turns } from '../../kernel/async/turns.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { ConfigPlace } from '../catalogue/config-files.ts'
+import type { ConfigPlace } from '../catalogue/catalogue.ts'
 import { type LockFacts, takeLock } from '../files/agent-lock.ts'
 import type { Backup } from '../files/backups.ts'
-import { asAppError, type ConfigFile, replaceFile, revisionNow } from '../files/config-file.ts'
-import type { ConfigTarget } from '../files/config-target.ts'
-import { assertWritable } from '../files/file-safety.ts'
-import { type FileRecord, type Intent, type NewKey, type Outcome, recordOf } from '../files/ownership.ts'
-import { type Reading, readSettled } from '../files/settled-read.ts'
+import { type ConfigTarget, recordOf } from '../files/config-target.ts'
+import type { FileRecord, Intent, NewKey, Outcome } from '../files/ownership.ts'
+import {
+  assertWritable,
+  type ConfigFile,
+  type Content,
+  type Reading,
+  readSettled,
+  revisionNow,
+} from '../files/read-config.ts'
+import { asAppError, replaceFile } from '../files/replace-config.ts'
+
 import { formatOf, readText } from '../formats/config-format.ts'
-import type { Content } from '../formats/config-text.ts'
+
 import { rollBack, type SettleDeps, settle } from './settle.ts'
 
 interface Deps extends SettleDeps {
@@ -151,9 +158,10 @@ class OpenFiles {
   }
 
   async lock(): Promise<void> {
-    for (;;) {
+    const { lock } = this.#request
+    while (lock) {
       try {
-        this.#releaseLock = await takeLock(this.#request.lock)
+        this.#releaseLock = await takeLock(lock)
         return
       } catch (error) {
         this.#throwUnlessRoomIsMade(error)
@@ -242,7 +250,7 @@ class OpenFiles {
     for (const step of steps) {
       const { path, lock } = step.file
       try {
-        const release = await takeLock(path === intent.main ? null : lock)
+        const release = path !== intent.main && lock ? await takeLock(lock) : undefined
         const one = await this.#replaceFile(step).finally(release)
         if (one) kept.set(path, one)
       } catch (error) {

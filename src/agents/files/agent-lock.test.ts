@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { type LockFacts, releaseLeftLocks, takeLock } from './agent-lock.ts'
 
-async function withLock<T>(lock: LockFacts | null, work: () => Promise<T>): Promise<T> {
+async function withLock<T>(lock: LockFacts, work: () => Promise<T>): Promise<T> {
   const release = await takeLock(lock)
   try {
     return await work()

@@ -33,8 +33,8 @@ const POLL_MS = 25
 const TIMEOUT_MS = 5_000
 
 /** Takes the agent's lock, and returns what releases it. A lock that was not touched for `STALE_MS` is taken over. */
-export async function takeLock(lock: LockFacts | null): Promise<() => void> {
-  if (!lock || !existsSync(dirname(lock.path))) return () => {}
+export async function takeLock(lock: LockFacts): Promise<() => void> {
+  if (!existsSync(dirname(lock.path))) return () => {}
   const note = await take(lock)
   const timer = setInterval(() => touch(lock.path), STALE_MS / 4).unref()
   return () => {

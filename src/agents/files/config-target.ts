@@ -2,11 +2,19 @@ import { statSync } from 'node:fs'
 import { unknownName } from '../../kernel/did-you-mean.ts'
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
-import { AGENTS, detect, findAgent } from '../catalogue/catalogue.ts'
-import { type ConfigPlace, fileAt, isScope, type Platform, placesOf } from '../catalogue/config-files.ts'
+import {
+  AGENTS,
+  type ConfigPlace,
+  detect,
+  fileAt,
+  findAgent,
+  isScope,
+  type Platform,
+  placesOf,
+} from '../catalogue/catalogue.ts'
 import type { LockFacts } from './agent-lock.ts'
-import type { ConfigFile } from './config-file.ts'
-import { nearestFolder } from './file-safety.ts'
+import type { FileRecord, OwnershipStore } from './ownership.ts'
+import { type ConfigFile, nearestFolder } from './read-config.ts'
 
 /** One configuration file of one agent on this computer. */
 export interface ConfigTarget {
@@ -122,3 +130,14 @@ function assertFolder(project: string): void {
   }
   if (!isFolder) throw invalidField('/project_path', 'must be an existing folder')
 }
+
+export function recordOf(
+  store: Pick<OwnershipStore, 'all'>,
+  path: string,
+  keyPath: readonly string[],
+): FileRecord | undefined {
+  return store.all().find((record) => record.path === path && isSamePath(record.key_path, keyPath))
+}
+
+const isSamePath = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((name, index) => name === b[index])

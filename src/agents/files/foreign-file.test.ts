@@ -6,7 +6,7 @@ import { ownFolder } from '../../../test/support/folder.ts'
 import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { readForeign, readForeignHead, UnsafeFile } from '../../kernel/files/foreign-file.ts'
-import { readConfig } from './config-file.ts'
+import { readConfig } from './read-config.ts'
 
 const GOOD = '{"mcpServers":{}}'
 const FROM_FIFO = '{"mcpServers":{"from":"the fifo"}}'

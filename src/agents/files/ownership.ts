@@ -1,7 +1,6 @@
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { KeyRecord } from '../../kernel/secrets/vault.ts'
-import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
-import { type Json, type Path, valueAt } from '../catalogue/json-value.ts'
+import type { Json, Path } from '../catalogue/json-value.ts'
 import type { Patch } from '../diff/patch.ts'
 
 /** An entry that Toolroom wrote. */
@@ -110,59 +109,3 @@ export interface OwnershipStore {
   /** Frees the space that is reserved for changes that free space. */
   makeRoom(): void
 }
-
-export function recordOf(
-  store: Pick<OwnershipStore, 'all'>,
-  path: string,
-  keyPath: readonly string[],
-): FileRecord | undefined {
-  return store.all().find((record) => record.path === path && isSamePath(record.key_path, keyPath))
-}
-
-const isSamePath = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && a.every((name, index) => name === b[index])
-
-/** `hashes` are those of the entries in the file, `keys` the valid keys in it. */
-export function mergedRecord(
-  before: FileRecord | undefined,
-  intended: FileRecord,
-  hashes: ReadonlyMap<string, string>,
-  keys: ReadonlySet<string>,
-): FileRecord {
-  const names = new Set([...Object.keys(before?.entries ?? {}), ...Object.keys(intended.entries)])
-  const entries = [...names].flatMap((name): [string, OwnedEntry][] => {
-    const old = ownEntry(before, name)
-    const wanted = ownEntry(intended, name)
-    const hash = hashes.get(name)
-    const isMade = wanted?.parked === null ? hash === wanted.hash || (hash !== undefined && !old) : !hash
-    if (wanted && isMade) return [[name, wanted]]
-    // A removal that was made leaves no entry. Anything else is as before, and shown as drift if it was changed.
-    return old && (wanted || old.parked !== null || hash !== undefined) ? [[name, old]] : []
-  })
-  const isMade = entries.some(([name, entry]) => entry === ownEntry(intended, name))
-  const { trace, made_file } = isMade || !before ? intended : before
-  const all = new Set([...(before?.keys ?? []), ...(intended.keys ?? [])])
-  return {
-    ...intended,
-    trace: entries.length > 0 ? trace : null,
-    made_file: entries.length > 0 && made_file,
-    entries: Object.fromEntries(entries),
-    keys: [...all].filter((id) => keys.has(id)),
-  }
-}
-
-/** What is parked and not in the file. A take-over is made if the gateway entry is there. */
-export function mergedTaken(
-  before: FileRecord | undefined,
-  intended: FileRecord,
-  merged: FileRecord,
-  root: Json | undefined,
-): TakenOver | null {
-  const isMade = Object.hasOwn(merged.entries, GATEWAY_ENTRY) && intended.taken_over
-  const taken = isMade ? intended.taken_over : before?.taken_over
-  const entries = taken?.entries.filter(({ path }) => valueAt(root, path) === undefined) ?? []
-  return taken && entries.length > 0 ? { ...taken, entries } : null
-}
-
-const ownEntry = (record: FileRecord | undefined, name: string): OwnedEntry | undefined =>
-  record && Object.hasOwn(record.entries, name) ? record.entries[name] : undefined

@@ -1,3 +1,4 @@
+import { AppError } from '../../kernel/errors.ts'
 import type { Json, Path } from '../catalogue/json-value.ts'
 
 export interface Place {
@@ -24,7 +25,7 @@ export class CannotEdit extends Error {
  */
 export type Trace = string
 
-export interface Edited {
+interface Edited {
   readonly text: string
   /** Undefined if the container existed and was not empty: then there is nothing to remember. */
   readonly trace: Trace | undefined
@@ -54,4 +55,20 @@ export interface Format {
   remove(text: string, path: Path, trace?: Trace): string
   /** The same format, but it does not parse a long text again that was the last one it parsed. */
   remembering(): Format
+}
+
+/** More than any agent writes. A larger file is a mistake or an attack. */
+export const MAX_BYTES = 10 * 1024 * 1024
+
+export const tooLarge = (path: string, maxBytes = MAX_BYTES): AppError => {
+  const limit = maxBytes < 1024 * 1024 ? `${maxBytes / 1024} KiB` : `${maxBytes / 1024 / 1024} MiB`
+  return new AppError('config_too_large', `${path} is larger than ${limit}; it is neither read nor edited`)
+}
+
+export function unparsable(path: string, why: string, place: { line: number; column: number }): AppError {
+  const message = `${path} cannot be edited: line ${place.line}, column ${place.column}: ${why}`
+  return new AppError('config_unparsable', message, {
+    hint: 'Nothing was changed. Correct the file by hand, or undo its last change',
+    members: { line: place.line, column: place.column },
+  })
 }

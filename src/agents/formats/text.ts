@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { CannotEdit, type Place } from './format.ts'
 
 /** Positions in a text, and replacements at several positions. */
@@ -88,3 +89,6 @@ export function eolOf(text: string): '\n' | '\r\n' {
   }
   return windows * 2 > all ? '\r\n' : '\n'
 }
+
+/** Identifies a content, so that a caller can require that the file has not changed since it was read. */
+export const revisionOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')

@@ -5,19 +5,13 @@ import { isoTime } from '../../kernel/time.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
 import type { Detected } from '../catalogue/catalogue.ts'
 import { readGatewayEntry } from '../catalogue/gateway-entry.ts'
-import { hashOf } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
 import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'
 import type { FileRecord, OwnedEntry } from '../files/ownership.ts'
-import type { AgentSummary, Drift, EffectiveEntry, EntryView, Visible } from './agents.schema.ts'
+import type { AgentSummary, EffectiveEntry, EntryView, Visible } from './agents.schema.ts'
+import { driftOf, type KnownFile } from './drift.ts'
 import type { Entry, SeenFile } from './read-entries.ts'
 import { differsFrom, registeredAs } from './server-identity.ts'
-
-/** The state of one file and our record of it. */
-export interface KnownFile {
-  readonly state: SeenFile
-  readonly record: FileRecord | undefined
-}
 
 export function summaryOf(
   agent: Agent,
@@ -62,19 +56,6 @@ const managedIn = ({ state, record }: KnownFile): Entry[] =>
 
 const ownedEntry = (record: FileRecord | undefined, name: string): OwnedEntry | undefined =>
   record && Object.hasOwn(record.entries, name) ? record.entries[name] : undefined
-
-/** Managed entries that another program changed or removed. Empty for a file that cannot be read. */
-export function driftOf({ state, record }: KnownFile): Drift {
-  if (!record || state.parseError || state.problem) return []
-  return Object.entries(record.entries).flatMap(([name, { hash, parked }]): Drift => {
-    const entry = state.entries.find((each) => each.name === name)
-    if (!entry) return parked === null ? [{ scope: record.scope, name, verdict: 'entry_removed' }] : []
-    return entryHash(entry) === hash ? [] : [{ scope: record.scope, name, verdict: 'external_edit' }]
-  })
-}
-
-/** Entries stay the same objects until their file changes. */
-const entryHash = memo(({ value }: Entry): string => hashOf(value))
 
 export interface EntryFacts {
   readonly agent: Agent

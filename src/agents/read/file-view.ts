@@ -1,9 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { Agent } from '../catalogue/agent-record.ts'
-import { maskLine } from '../diff/masked-line.ts'
-import { visibleText } from '../diff/unified-diff.ts'
+import { maskLine, visibleText } from '../diff/masked-diff.ts'
 import type { ConfigTarget } from '../files/config-target.ts'
-import { driftOf, type KnownFile } from './agent-view.ts'
 import type { FileView } from './agents.schema.ts'
 import { readFileState } from './read-entries.ts'
 
@@ -54,24 +51,4 @@ export function fileView(target: ConfigTarget, { first_line = 1, limit = DEFAULT
     parse_error: parseError,
     problem,
   }
-}
-
-/** Why a file of an agent needs a person. */
-export interface FileTrouble {
-  readonly agent_type: string
-  readonly agent_name: string
-  readonly path: string
-  /** The names of managed entries that another program has changed or removed. */
-  readonly edited: readonly string[]
-  /** Null if the file can be read. */
-  readonly unreadable: string | null
-}
-
-/** Undefined for a file that needs nothing. */
-export function troubleOf(agent: Agent, file: KnownFile): FileTrouble | undefined {
-  const { place, parseError, problem } = file.state
-  const unreadable = parseError?.message ?? problem
-  const edited = driftOf(file).map(({ name }) => name)
-  if (unreadable === null && edited.length === 0) return undefined
-  return { agent_type: agent.type, agent_name: agent.name, path: place.path, edited, unreadable }
 }

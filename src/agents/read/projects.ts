@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
 import type { Agent } from '../catalogue/agent-record.ts'
-import { AGENTS } from '../catalogue/catalogue.ts'
-import type { Platform } from '../catalogue/config-files.ts'
+import { AGENTS, type Platform } from '../catalogue/catalogue.ts'
+
 import { isMap, valueAt } from '../catalogue/json-value.ts'
 import { type ConfigTarget, configTargets } from '../files/config-target.ts'
 import { type FileState, readFileState } from './read-entries.ts'

@@ -1,16 +1,16 @@
 import { statSync } from 'node:fs'
 import { AppError } from '../../kernel/errors.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
-import type { ConfigPlace } from '../catalogue/config-files.ts'
+import type { ConfigPlace } from '../catalogue/catalogue.ts'
 import { switchOf } from '../catalogue/enable-switch.ts'
 import { isList, isMap, isSame, type Json, type Path, valueAt } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
 import type { Definition } from '../catalogue/server-definition.ts'
-import { readConfig } from '../files/config-file.ts'
 import { type ConfigTarget, fileOf, pathsOf, rootOf } from '../files/config-target.ts'
-import { isWritableFile } from '../files/file-safety.ts'
+import { type Content, isWritableFile, readConfig } from '../files/read-config.ts'
+
 import { formatOf, readText } from '../formats/config-format.ts'
-import type { Content } from '../formats/config-text.ts'
+
 import type { Place } from '../formats/format.ts'
 
 /** One entry of a file. */

@@ -1,6 +1,13 @@
 import { createScanner, type JSONScanner } from 'jsonc-parser'
 import type { Dialect } from '../../catalogue/agent-record.ts'
-import { type Json, setMember } from '../../catalogue/json-value.ts'
+import {
+  type ItemWith,
+  type Json,
+  type Path,
+  type Step,
+  setMember,
+  stepName,
+} from '../../catalogue/json-value.ts'
 import type { CannotEdit } from '../format.ts'
 import { refusal } from '../text.ts'
 
@@ -196,4 +203,65 @@ class Tokens {
     if (this.kind === KIND.lineComment && this.text[this.end] === '\r' && this.text[this.end + 1] !== '\n')
       throw refusal(this.text, this.end, LONE_RETURN)
   }
+}
+
+/** One step of a path: a map or list, and the member that the step leads to. */
+export interface Level {
+  readonly container: Container
+  /** -1 if there is no such member. */
+  readonly index: number
+}
+
+/** As many levels as exist: fewer than steps if something on the path is missing, none if the text is empty. */
+export function walk(text: string, root: Node | undefined, path: Path): Level[] {
+  const levels: Level[] = []
+  let node = root
+  for (const [depth, step] of path.entries()) {
+    if (node === undefined) break
+    const container = containerFor(text, node, step, path[depth - 1])
+    const index = indexOfStep(text, container, step)
+    levels.push({ container, index })
+    node = container.members[index]?.node
+  }
+  return levels
+}
+
+/** The member that the whole path leads to. */
+export function memberAt(levels: readonly Level[], path: Path): Member | undefined {
+  const last = levels[path.length - 1]
+  return last?.container.members[last.index]
+}
+
+function containerFor(text: string, node: Node, step: Step, previous: Step | undefined): Container {
+  const kind = typeof step === 'string' ? 'map' : 'list'
+  if (node.kind === kind) return node
+  const what = previous === undefined ? 'The top of this file' : `'${stepName(previous)}'`
+  throw refusal(text, node.start, `${what} must be ${kind === 'map' ? 'an object { }' : 'a list [ ]'}`)
+}
+
+function indexOfStep(text: string, { members }: Container, step: Step): number {
+  let found = -1
+  for (const [index, member] of members.entries()) {
+    if (!isMatch(text, member, step)) continue
+    if (found !== -1) throw duplicate(text, member, stepName(step))
+    found = index
+  }
+  return found
+}
+
+function isMatch(text: string, { name, node }: Member, step: Step): boolean {
+  if (typeof step === 'string') return name === step
+  if ('item' in step) return node.kind === 'scalar' && node.value === step.item
+  return node.kind === 'map' && hasField(text, node, step)
+}
+
+function hasField(text: string, { members }: Container, { field, is }: ItemWith): boolean {
+  const fields = members.filter(({ name }) => name === field)
+  const isFound = fields.some(({ node }) => node.kind === 'scalar' && node.value === is)
+  if (isFound && fields[1] !== undefined) throw duplicate(text, fields[1], field)
+  return isFound
+}
+
+function duplicate(text: string, { start }: Member, name: string): CannotEdit {
+  return refusal(text, start, `Duplicate '${name}'. Remove one of the two first`)
 }

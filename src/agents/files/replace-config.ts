@@ -22,33 +22,8 @@ import {
   writeBeside,
 } from '../../kernel/files/durable-file.ts'
 import { openForeign, readOpen, UnsafeFile } from '../../kernel/files/foreign-file.ts'
-import { type Content, contentOf, MAX_BYTES } from '../formats/config-text.ts'
-import type { LockFacts } from './agent-lock.ts'
-import { bytesOf, type RealFile, realFileOf, unsafe } from './file-safety.ts'
-
-export interface ConfigFile {
-  readonly path: string
-  /** The home or the project folder. A symbolic link inside it must not lead out of it. */
-  readonly root: string
-  readonly lock: LockFacts | null
-}
-
-/** The current content; undefined if the file does not exist. */
-export function readConfig({ path, root }: Pick<ConfigFile, 'path' | 'root'>): Content | undefined {
-  return contentIn(path, realFileOf(path, root))
-}
-
-export const contentIn = (path: string, { path: real, stats }: RealFile): Content | undefined =>
-  stats && contentOf(path, bytesOf(path, real))
-
-/** The revision of the current content; null without a file, undefined if it cannot be read. */
-export function revisionNow(file: Pick<ConfigFile, 'path' | 'root'>): string | null | undefined {
-  try {
-    return readConfig(file)?.revision ?? null
-  } catch {
-    return undefined
-  }
-}
+import { MAX_BYTES } from '../formats/format.ts'
+import { type Content, type RealFile, unsafe } from './read-config.ts'
 
 /** Longer than another program needs between opening a file and having written it. */
 const LATE_WRITE_MS = 30

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { runs } from '../../../test/support/full-or-short.ts'
 import { cpuOf } from '../../../test/support/linear.ts'
-import { maskLine } from './masked-line.ts'
+import { maskLine } from './masked-diff.ts'
 
 const MEGABYTE = 1024 * 1024
 const visible = new Map([
