@@ -51,7 +51,7 @@ export interface Command {
   readonly flags?: Readonly<Record<string, Flag>>
   /** Changes something: `--dry-run` shows what would happen. */
   readonly writes?: boolean
-  /** Asks before it acts: `--yes` answers. */
+  /** Asks before it changes something: `--yes` answers. */
   readonly asks?: boolean
   /** Without `toolroom`. At least one. */
   readonly examples: readonly string[]
@@ -71,11 +71,17 @@ const OUTPUT = {
 } as const satisfies Record<string, Flag>
 export const OUTPUT_FLAGS: Readonly<Record<string, Flag>> = OUTPUT
 
+/** The commands of a group, by name. */
+export const commandsOf = (
+  group: Group,
+  commands: Readonly<Record<string, Omit<Command, 'name' | 'group'>>>,
+): Command[] => Object.entries(commands).map(([name, command]) => ({ name, group, ...command }))
+
 /** The flags of a command, with those that many have. */
 export function flagsOf({ flags = {}, writes, asks, load }: Command): Record<string, Flag> {
   return {
     ...flags,
-    ...(writes && { 'dry-run': { does: 'Show what would happen, and change nothing.' } }),
+    ...((writes || asks) && { 'dry-run': { does: 'Show what would happen, and change nothing.' } }),
     ...(asks && { yes: { does: 'Do not ask.', short: 'y' } }),
     ...(load && OUTPUT),
   }

@@ -1,13 +1,11 @@
-import type { Command, Word } from '../run/command.ts'
+import { commandsOf, type Word } from '../run/command.ts'
 
 const KEY: Word = { name: 'KEY', kind: 'setting' }
 const NAME: Word = { name: 'NAME', kind: 'secret' }
 const FILE: Word = { name: 'FILE', kind: 'file' }
 
-export const DATA: readonly Command[] = [
-  {
-    name: 'doctor',
-    group: 'Care',
+export const DATA = commandsOf('Care', {
+  doctor: {
     does: 'Check the service, runtimes, isolation, the npm registry, agents, processes.',
     text: 'Starts no server. Without a service, checks what it can. A repair is safe, and is printed with how to undo it: a command that only your shell finds gets its full path, files of Toolroom are closed to other users, and what a killed command has left is deleted.',
     flags: { fix: { does: 'Repair what can be repaired.' } },
@@ -17,42 +15,32 @@ export const DATA: readonly Command[] = [
     also: ['check', 'health', 'verify'],
     load: async () => (await import('../doctor/doctor.ts')).doctor,
   },
-  {
-    name: 'orphans',
-    group: 'Care',
+  orphans: {
     does: 'List processes of tool servers whose agent has ended, or end them.',
     words: [{ name: 'PID', optional: true, many: true }],
     flags: { end: { does: 'End them, with all their descendants.' } },
-    writes: true,
     asks: true,
     examples: ['orphans', 'orphans --end', 'orphans 4711 --end'],
     exits: { 9: 'some processes could not be ended' },
     also: ['leaks'],
     load: async () => (await import('../servers/orphans.ts')).orphans,
   },
-  {
-    name: 'backup ls',
-    group: 'Care',
+  'backup ls': {
     does: 'List the backups of the files of agents.',
     examples: ['backup ls'],
     load: async () => (await import('../data/backups.ts')).listBackups,
   },
-  {
-    name: 'backup restore',
-    group: 'Care',
+  'backup restore': {
     does: 'Undo what Toolroom wrote into the files of an agent, or of all.',
     text: 'Our entries leave, and parked ones return. What other programs have written since stays. Shows the changes before it asks.',
     words: [{ name: 'AGENT', kind: 'agent', optional: true }],
     flags: { all: { does: 'The files of all agents.' } },
-    writes: true,
     asks: true,
     examples: ['backup restore --all --dry-run', 'backup restore cursor'],
     exits: { 9: 'some files could not be restored' },
     load: async () => (await import('../data/backups.ts')).restoreBackup,
   },
-  {
-    name: 'export',
-    group: 'Care',
+  export: {
     does: 'Write servers, agents and presets into one file, to move or keep them.',
     text: 'Without secrets, unless you ask for them: then they are encrypted with a passphrase, which is asked for, or read from stdin.',
     words: [FILE],
@@ -65,9 +53,7 @@ export const DATA: readonly Command[] = [
     exits: { 6: 'the file exists' },
     load: async () => (await import('../data/export-file.ts')).exportToFile,
   },
-  {
-    name: 'import',
-    group: 'Care',
+  import: {
     does: 'Add what a file from toolroom export contains.',
     text: 'If the file has secrets, their passphrase is asked for, or read from stdin.',
     words: [FILE],
@@ -77,18 +63,14 @@ export const DATA: readonly Command[] = [
     exits: { 9: 'a part was refused' },
     load: async () => (await import('../data/export-file.ts')).importFile,
   },
-  {
-    name: 'config get',
-    group: 'Care',
+  'config get': {
     does: 'Show the settings of the service, or one of them. Secrets are masked.',
     words: [{ ...KEY, optional: true }],
     examples: ['config get', 'config get log_level --plain'],
     also: ['settings'],
     load: async () => (await import('../data/config.ts')).getSetting,
   },
-  {
-    name: 'config set',
-    group: 'Care',
+  'config set': {
     does: 'Change a setting in config.json.',
     text: 'Lists are separated by commas. Some settings take effect after a restart, and the answer says so.',
     words: [KEY, { name: 'VALUE', optional: true }],
@@ -98,40 +80,29 @@ export const DATA: readonly Command[] = [
     exits: { 6: 'a flag or an environment variable decides' },
     load: async () => (await import('../data/config.ts')).setSetting,
   },
-  {
-    name: 'config path',
-    group: 'Care',
+  'config path': {
     does: 'Show where Toolroom stores its settings and data.',
     examples: ['config path'],
     load: async () => (await import('../data/config.ts')).showPaths,
   },
-  {
-    name: 'token show',
-    group: 'Care',
+  'token show': {
     does: 'Print the token.',
     examples: ['token show'],
     load: async () => (await import('../data/token.ts')).showToken,
   },
-  {
-    name: 'token rotate',
-    group: 'Care',
+  'token rotate': {
     does: 'Replace the token. Programs that use the old one lose access.',
-    writes: true,
     asks: true,
     examples: ['token rotate'],
     exits: { 6: 'AUTH_TOKEN decides' },
     load: async () => (await import('../data/token.ts')).rotateToken,
   },
-  {
-    name: 'secrets ls',
-    group: 'Care',
+  'secrets ls': {
     does: 'List the named secrets, and which servers use them. Never their values.',
     examples: ['secrets ls'],
     load: async () => (await import('../data/secrets.ts')).listSecrets,
   },
-  {
-    name: 'secrets set',
-    group: 'Care',
+  'secrets set': {
     does: 'Store a secret under a name, for servers to refer to.',
     text: 'The value is asked for, or read from stdin. It is never an argument, because other programs can read those.',
     words: [NAME],
@@ -139,39 +110,30 @@ export const DATA: readonly Command[] = [
     examples: ['secrets set GITHUB_TOKEN', 'secrets set GITHUB_TOKEN < token.txt'],
     load: async () => (await import('../data/secrets.ts')).setSecret,
   },
-  {
-    name: 'secrets rm',
-    group: 'Care',
+  'secrets rm': {
     does: 'Delete a named secret.',
     words: [NAME],
-    writes: true,
     asks: true,
     examples: ['secrets rm GITHUB_TOKEN'],
     load: async () => (await import('../data/secrets.ts')).removeSecret,
   },
-  {
-    name: 'completion',
-    group: 'Care',
+  completion: {
     does: 'Print the script that completes commands and names in a shell.',
     text: 'Names of servers, tools, agents and packages come from a cache, also while the service is down. Add the line of the example to the start file of your shell.',
     words: [{ name: 'SHELL', oneOf: ['bash', 'zsh', 'fish', 'powershell'] }],
     examples: ['completion bash >> ~/.bashrc', 'completion fish | source'],
     load: async () => (await import('../service/completion-script.ts')).printCompletionScript,
   },
-  {
-    name: 'docs',
-    group: 'Care',
+  docs: {
     does: 'Open the documentation, which the service contains.',
     flags: { 'no-browser': { does: 'Do not open a browser.' } },
     examples: ['docs', 'docs --no-browser'],
     also: ['guide', 'manual'],
     load: async () => (await import('../service/open.ts')).openDocs,
   },
-  {
-    name: 'version',
-    group: 'Care',
+  version: {
     does: 'Show the version of this program, of Node.js and of the running service.',
     examples: ['version'],
     load: async () => (await import('../service/version.ts')).showVersion,
   },
-]
+})

@@ -1,11 +1,9 @@
-import type { Command, Word } from '../run/command.ts'
+import { commandsOf, type Word } from '../run/command.ts'
 
 const PACKAGE: Word = { name: 'PACKAGE', kind: 'package' }
 
-export const PACKAGES: readonly Command[] = [
-  {
-    name: 'search',
-    group: 'Packages',
+export const PACKAGES = commandsOf('Packages', {
+  search: {
     does: 'Search the npm registry for tool servers.',
     text: 'A registry that offers no search finds exact names only.',
     words: [{ name: 'WORD', many: true }],
@@ -16,9 +14,7 @@ export const PACKAGES: readonly Command[] = [
     also: ['find'],
     load: async () => (await import('../packages/search.ts')).searchPackages,
   },
-  {
-    name: 'install',
-    group: 'Packages',
+  install: {
     does: 'Install an npm package. Its install scripts do not run unless you allow it.',
     words: [{ name: 'PACKAGE' }],
     flags: {
@@ -31,28 +27,21 @@ export const PACKAGES: readonly Command[] = [
     exits: { 9: 'installed, but not enabled everywhere' },
     load: async () => (await import('../packages/install.ts')).installPackage,
   },
-  {
-    name: 'uninstall',
-    group: 'Packages',
+  uninstall: {
     does: 'Remove an installed package.',
     words: [PACKAGE],
     flags: { force: { does: 'Even if servers run from it.' } },
-    writes: true,
     asks: true,
     examples: ['uninstall @playwright/mcp'],
     exits: { 6: 'servers run from it' },
     load: async () => (await import('../packages/installed.ts')).uninstallPackage,
   },
-  {
-    name: 'outdated',
-    group: 'Packages',
+  outdated: {
     does: 'Ask the registry which installed packages have a newer version.',
     examples: ['outdated'],
     load: async () => (await import('../packages/installed.ts')).listOutdated,
   },
-  {
-    name: 'update',
-    group: 'Packages',
+  update: {
     does: 'Update installed packages. A new version is tried before it replaces the old.',
     words: [{ ...PACKAGE, optional: true, many: true }],
     flags: { all: { does: 'All packages that have a newer version.' } },
@@ -62,9 +51,7 @@ export const PACKAGES: readonly Command[] = [
     also: ['upgrade'],
     load: async () => (await import('../packages/installed.ts')).updatePackages,
   },
-  {
-    name: 'images pull',
-    group: 'Packages',
+  'images pull': {
     does: 'Download an image for servers that run in a container.',
     text: 'With Docker or Podman. A start never downloads one. Ctrl-C cancels it.',
     words: [{ name: 'IMAGE' }],
@@ -74,4 +61,4 @@ export const PACKAGES: readonly Command[] = [
     also: ['pull'],
     load: async () => (await import('../packages/images.ts')).pullImage,
   },
-]
+})

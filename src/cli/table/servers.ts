@@ -1,16 +1,19 @@
-import type { Command, Flag, Word } from '../run/command.ts'
+import { commandsOf, type Word } from '../run/command.ts'
 import { ISOLATION_FLAGS } from '../servers/isolation-flags.ts'
 
 const SERVER: Word = { name: 'SERVER', kind: 'server' }
-const SERVERS: Word = { ...SERVER, optional: true, many: true }
-const ALL: Flag = { does: 'All local servers.' }
-const TAG: Flag = { does: 'All local servers with this tag.', value: 'TAG' }
-const SOME_FAILED = { 9: 'some servers failed' }
+const SEVERAL = {
+  words: [{ ...SERVER, optional: true, many: true }],
+  flags: {
+    all: { does: 'All local servers.' },
+    tag: { does: 'All local servers with this tag.', value: 'TAG' },
+  },
+  writes: true,
+  exits: { 9: 'some servers failed' },
+}
 
-export const SERVERS_TABLE: readonly Command[] = [
-  {
-    name: 'ls',
-    group: 'Servers',
+export const SERVERS_TABLE = commandsOf('Servers', {
+  ls: {
     does: 'List the servers: status, tools, their cost in tokens, latency, memory.',
     flags: {
       all: { does: 'Show tags, processes and restarts, too.' },
@@ -20,9 +23,7 @@ export const SERVERS_TABLE: readonly Command[] = [
     also: ['list', 'ps', 'servers'],
     load: async () => (await import('../servers/show-servers.ts')).listServers,
   },
-  {
-    name: 'add',
-    group: 'Servers',
+  add: {
     does: 'Add a server: a command, a URL, an npm package or a snippet.',
     text: 'WHAT is a name if a command follows --, else a URL, the name of an npm package, a link, or - for a snippet of JSON, TOML or YAML on stdin.',
     words: [{ name: 'WHAT' }],
@@ -44,51 +45,32 @@ export const SERVERS_TABLE: readonly Command[] = [
     also: ['new', 'create', 'register'],
     load: async () => (await import('../servers/add-remove.ts')).addServer,
   },
-  {
-    name: 'info',
-    group: 'Servers',
+  info: {
     does: 'Show everything about one server. Secrets are masked.',
     words: [SERVER],
     examples: ['info github'],
     also: ['show', 'inspect'],
     load: async () => (await import('../servers/show-servers.ts')).showServer,
   },
-  {
-    name: 'start',
-    group: 'Servers',
+  start: {
     does: 'Start servers, and wait until they are ready.',
-    words: [SERVERS],
-    flags: { all: ALL, tag: TAG },
-    writes: true,
+    ...SEVERAL,
     examples: ['start github', 'start --tag work'],
-    exits: SOME_FAILED,
     load: async () => (await import('../servers/start-stop.ts')).start,
   },
-  {
-    name: 'stop',
-    group: 'Servers',
+  stop: {
     does: 'Stop servers.',
-    words: [SERVERS],
-    flags: { all: ALL, tag: TAG },
-    writes: true,
+    ...SEVERAL,
     examples: ['stop github', 'stop --all'],
-    exits: SOME_FAILED,
     load: async () => (await import('../servers/start-stop.ts')).stop,
   },
-  {
-    name: 'restart',
-    group: 'Servers',
+  restart: {
     does: 'Restart servers, and wait until they are ready.',
-    words: [SERVERS],
-    flags: { all: ALL, tag: TAG },
-    writes: true,
+    ...SEVERAL,
     examples: ['restart github postgres'],
-    exits: SOME_FAILED,
     load: async () => (await import('../servers/start-stop.ts')).restart,
   },
-  {
-    name: 'edit',
-    group: 'Servers',
+  edit: {
     does: 'Change a server. What is not given stays as it is.',
     text: 'A new command and its arguments follow --.',
     words: [SERVER],
@@ -112,20 +94,15 @@ export const SERVERS_TABLE: readonly Command[] = [
     also: ['set', 'change', 'update-server'],
     load: async () => (await import('../servers/edit.ts')).editServer,
   },
-  {
-    name: 'rm',
-    group: 'Servers',
+  rm: {
     does: 'Remove a server from Toolroom. Files of agents are not changed.',
     words: [SERVER],
-    writes: true,
     asks: true,
     examples: ['rm slack', 'rm slack --yes'],
     also: ['remove', 'delete'],
     load: async () => (await import('../servers/add-remove.ts')).removeServer,
   },
-  {
-    name: 'test',
-    group: 'Servers',
+  test: {
     does: 'Check whether a server can start, or whether its URL answers.',
     words: [SERVER],
     examples: ['test github'],
@@ -133,9 +110,7 @@ export const SERVERS_TABLE: readonly Command[] = [
     also: ['check', 'ping'],
     load: async () => (await import('../servers/diagnose.ts')).testServer,
   },
-  {
-    name: 'trial',
-    group: 'Servers',
+  trial: {
     does: 'Start a server once in isolation, and show what it is refused.',
     text: 'It runs beside the running one, in a sandbox if it has no isolation. Its calls really run. What was refused comes from its own errors; what it does not try is not seen. Nothing is changed without --apply, which starts it again with a wider isolation until it runs, and then keeps them.',
     words: [SERVER],
@@ -149,9 +124,7 @@ export const SERVERS_TABLE: readonly Command[] = [
     also: ['sandbox', 'isolation', 'isolate'],
     load: async () => (await import('../servers/trial.ts')).tryServer,
   },
-  {
-    name: 'why',
-    group: 'Servers',
+  why: {
     does: 'Explain why a server does not work, and what to do.',
     words: [SERVER],
     examples: ['why postgres'],
@@ -159,4 +132,4 @@ export const SERVERS_TABLE: readonly Command[] = [
     also: ['explain', 'diagnose', 'debug'],
     load: async () => (await import('../servers/diagnose.ts')).explainServer,
   },
-]
+})

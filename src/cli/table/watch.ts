@@ -1,15 +1,13 @@
 import { LEVELS } from '../../kernel/log.ts'
-import type { Command, Flag, Word } from '../run/command.ts'
+import { commandsOf, type Flag, type Word } from '../run/command.ts'
 
 const SERVERS: Word = { name: 'SERVER', kind: 'server', optional: true, many: true }
 const FOLLOW: Flag = { does: 'Continue with what happens from now on, until Ctrl-C.', short: 'f' }
 const SINCE: Flag = { does: 'From this age or time on: 10m, 2h, 2026-11-15T09:30Z.', value: 'TIME' }
 const LIMIT: Flag = { does: 'How many of the newest to show. Default: 100.', value: 'N', short: 'n' }
 
-export const WATCH: readonly Command[] = [
-  {
-    name: 'logs',
-    group: 'Watch',
+export const WATCH = commandsOf('Watch', {
+  logs: {
     does: 'Show the log of servers, or of everything. The newest lines come last.',
     words: [SERVERS],
     flags: {
@@ -23,9 +21,7 @@ export const WATCH: readonly Command[] = [
     also: ['log', 'tail'],
     load: async () => (await import('../watch/logs-traffic-events.ts')).showLogs,
   },
-  {
-    name: 'traffic',
-    group: 'Watch',
+  traffic: {
     does: 'Show the calls of tools. The newest come last.',
     words: [SERVERS],
     flags: {
@@ -38,9 +34,7 @@ export const WATCH: readonly Command[] = [
     also: ['calls'],
     load: async () => (await import('../watch/logs-traffic-events.ts')).showTraffic,
   },
-  {
-    name: 'events',
-    group: 'Watch',
+  events: {
     does: 'Show what happened: changes, states of servers, notices. The newest come last.',
     words: [SERVERS],
     flags: { follow: FOLLOW, since: SINCE, limit: LIMIT },
@@ -48,18 +42,14 @@ export const WATCH: readonly Command[] = [
     also: ['history'],
     load: async () => (await import('../watch/logs-traffic-events.ts')).showEvents,
   },
-  {
-    name: 'top',
-    group: 'Watch',
+  top: {
     does: 'Watch the servers: calls, latency, failures, CPU and memory, every second.',
     text: 'Up and down choose a server. Keys: enter its details, l its log, r restart it, x stop it, / filter, s sort, ? all keys, q quit. Without a terminal, prints one table.',
     examples: ['top'],
     also: ['htop', 'monitor'],
     load: async () => (await import('../watch/top.ts')).top,
   },
-  {
-    name: 'stats',
-    group: 'Watch',
+  stats: {
     does: 'Show figures about calls: how many, how many failed, how long they took.',
     words: [{ name: 'SERVER', kind: 'server', optional: true }],
     flags: {
@@ -73,4 +63,4 @@ export const WATCH: readonly Command[] = [
     also: ['metrics'],
     load: async () => (await import('../watch/stats.ts')).showStats,
   },
-]
+})
