@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { COMMANDS } from '../src/cli/table/table.ts'
+import { COMMANDS } from '../src/cli/commands/all-commands.ts'
 import { cliPage } from './cli-page.ts'
 
 test('docs/cli.md matches the table of commands', async () => {

@@ -59,7 +59,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
       'autostart',
       'doctor',
       'first-run',
-      'table',
+      'commands',
       'completion',
       '.',
     ],

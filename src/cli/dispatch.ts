@@ -1,7 +1,7 @@
 import { EXIT } from '../kernel/exit.ts'
 import { VERSION } from '../kernel/version.ts'
-import { WELCOME } from './table/service.ts'
-import { findCommand, nearestCommand, subcommandsOf } from './table/table.ts'
+import { findCommand, nearestCommand, subcommandsOf } from './commands/all-commands.ts'
+import { WELCOME } from './commands/service-commands.ts'
 
 interface Main {
   readonly file: string
@@ -52,7 +52,7 @@ async function help(words: readonly string[]): Promise<void> {
   const isPage =
     first === undefined || first.startsWith('-') || ['all', 'settings', 'isolation'].includes(first)
   if (!isPage && !found) return refuse(words)
-  const { helpText } = await import('./table/help.ts')
+  const { helpText } = await import('./commands/help-text.ts')
   print(helpText(found?.command ?? first))
 }
 

@@ -7,7 +7,7 @@ import type { Program, RunTool } from '../../src/cli/autostart/service-manager.t
 import { TaskScheduler } from '../../src/cli/autostart/task-scheduler.ts'
 import type { Context } from '../../src/cli/run/context.ts'
 import { readGiven } from '../../src/cli/run/read-given.ts'
-import { findCommand } from '../../src/cli/table/table.ts'
+import { findCommand } from '../../src/cli/commands/all-commands.ts'
 import { readConfig } from '../../src/kernel/config/config.ts'
 import { readFlags } from '../../src/kernel/config/flags.ts'
 import { runCli } from '../support/cli.ts'

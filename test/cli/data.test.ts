@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { DATA } from '../../src/cli/table/data.ts'
+import { DATA_COMMANDS } from '../../src/cli/commands/data-commands.ts'
 import { checkCommands, cliEnv, runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
 import { PRIVATE_FILE } from '../support/home-env.ts'
@@ -23,7 +23,7 @@ const EMPTY_EXPORT = {
 }
 
 checkCommands(
-  DATA.map(({ name }) => name).filter((name) => name !== 'doctor'),
+  DATA_COMMANDS.map(({ name }) => name).filter((name) => name !== 'doctor'),
   openTestService,
   ({ home }) => ({
     orphans: { ok: [[]], fails: [['1'], 5] },

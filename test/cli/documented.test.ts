@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { readGiven } from '../../src/cli/run/read-given.ts'
-import { findCommand, subcommandsOf } from '../../src/cli/table/table.ts'
+import { findCommand, subcommandsOf } from '../../src/cli/commands/all-commands.ts'
 
 const docs = fileURLToPath(new URL('../../docs/', import.meta.url))
 const PAGES = ['guide', 'recordings'].flatMap((folder) =>

@@ -135,7 +135,7 @@ export function managerHere(
   const { uid, username } = userInfo()
   const { os, env } = platform
   if (os === 'linux') return new Systemd(file, run)
-  if (os === 'darwin') return new Launchd({ file, data, uid, run })
+  if (os === 'darwin') return new Launchd(file, data, uid, run)
   if (os === 'win32') return new TaskScheduler({ file, data, env, userName: env.USERNAME || username, run })
   throw new Failure(
     'failed',

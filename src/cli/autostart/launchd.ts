@@ -2,51 +2,28 @@ import { rmSync } from 'node:fs'
 import { posix } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readForeign } from '../../kernel/files/foreign-file.ts'
-import {
-  OURS,
-  type Program,
-  type RunTool,
-  runTool,
-  ServiceFile,
-  type ServiceManager,
-  type ServiceState,
-  xmlText,
-} from './service-manager.ts'
+import { OURS, type Program, type RunTool, ServiceManager, xmlText } from './service-manager.ts'
 
 const LABEL = 'dev.toolroom'
 const GONE_MS = 20_000
 const POLL_MS = 100
 const MAX_LOG_BYTES = 16 * 1_048_576
 
-interface Options {
-  readonly file: string
-  readonly data: string
-  readonly uid: number
-  readonly run?: RunTool | undefined
-}
-
 /** An agent of the user's launchd: it runs while the user is logged in, and needs no administrator. */
-export class Launchd implements ServiceManager {
+export class Launchd extends ServiceManager {
   readonly name = 'launchd'
   readonly asksToEnd = true
   readonly logCommand: string
-  readonly #file: ServiceFile
   readonly #log: string
   readonly #domain: string
   readonly #target: string
-  readonly #run: RunTool
 
-  constructor({ file, data, uid, run = runTool }: Options) {
-    this.#file = new ServiceFile(file)
+  constructor(file: string, data: string, uid: number, run?: RunTool) {
+    super(file, run)
     this.#log = posix.join(data, 'service.log')
     this.#domain = `gui/${uid}`
     this.#target = `${this.#domain}/${LABEL}`
-    this.#run = run
     this.logCommand = `tail -n 20 '${this.#log}'`
-  }
-
-  get file(): string {
-    return this.#file.path
   }
 
   get commands(): readonly string[] {
@@ -94,13 +71,13 @@ export class Launchd implements ServiceManager {
   }
 
   async check(): Promise<void> {
-    this.#file.refuseForeign()
+    this.refuseForeignFile()
     await this.#control('print', this.#domain)
   }
 
   /** An agent that the user has disabled cannot be loaded, and neither can one that is still ending. */
   async install(program: Program): Promise<void> {
-    await this.#file.writeFor(this.describe(program), async () => {
+    await this.writeFileFor(program, async () => {
       await this.#unload()
       rmSync(this.#log, { force: true }) // its last line may be an earlier refusal
       await this.#control('enable', this.#target)
@@ -110,27 +87,19 @@ export class Launchd implements ServiceManager {
 
   async uninstall(): Promise<void> {
     await this.#unload()
-    this.#file.remove()
+    this.removeFile()
   }
 
-  async state(): Promise<ServiceState> {
-    const installed = this.#file.isOurs()
-    const { file } = this
-    const shown = installed ? await this.#shown() : undefined
+  protected async serviceState() {
+    const shown = await this.#shown()
     const pid = Number(/^\s*pid = (\d+)$/m.exec(shown ?? '')?.[1] ?? 0)
     const running = pid > 0
     return {
-      file,
-      installed,
-      enabled: installed && !(await this.#isDisabled()),
+      enabled: !(await this.#isDisabled()),
       running,
-      failed: installed && !running && this.#lastLine().startsWith('toolroom: '),
+      failed: !running && this.#lastLine().startsWith('toolroom: '),
       pid: running ? pid : null,
     }
-  }
-
-  hint(): null {
-    return null
   }
 
   /** What launchd says about the loaded agent; undefined if it is not loaded. */
@@ -172,6 +141,6 @@ export class Launchd implements ServiceManager {
   }
 
   #control(...args: readonly string[]): Promise<string> {
-    return this.#run('launchctl', args)
+    return this.run('launchctl', args)
   }
 }

@@ -27,83 +27,89 @@ export interface Program {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** One implementation for each operating system, each in its own file. */
-export interface ServiceManager {
-  readonly name: string
-  readonly file: string
-  /** The content of `file`. */
-  describe(program: Program): string
-  /** The commands that `install` runs, for a dry run. */
-  readonly commands: readonly string[]
-  /** Whether it asks a running program to end before it stops or replaces it. */
-  readonly asksToEnd: boolean
-  /** Throws a sentence if it cannot be used here. */
-  check(): Promise<void>
-  /** Writes the file, and starts the program now and at every login. Throws a sentence, after taking everything back. */
-  install(program: Program): Promise<void>
-  /** Stops the program and removes the file. */
-  uninstall(): Promise<void>
-  state(): Promise<ServiceState>
-  /** The command that shows why it failed. */
-  readonly logCommand: string
-  /** What else the user may want to do. */
-  hint(): string | null
-}
-
 /** In every file that Toolroom writes for a service manager. A file without it belongs to another program. */
 export const OURS = 'Written by `toolroom service install`. `toolroom service uninstall` removes it.'
 
 const MAX_BYTES = 65_536
+const NOT_INSTALLED = { enabled: false, running: false, failed: false, pid: null }
 
-/** The file that describes the service. It is restored when what comes after its writing fails. */
-export class ServiceFile {
-  readonly path: string
+/** The service manager of an operating system, and the file that describes Toolroom to it. */
+export abstract class ServiceManager {
+  abstract readonly name: string
+  readonly file: string
+  /** Whether it asks a running program to end before it stops or replaces it. */
+  abstract readonly asksToEnd: boolean
+  /** The command that shows why it failed. */
+  abstract readonly logCommand: string
+  /** The commands that `install` runs, for a dry run. */
+  abstract readonly commands: readonly string[]
+  protected readonly run: RunTool
   readonly #encoding: BufferEncoding
 
-  constructor(path: string, encoding: BufferEncoding = 'utf8') {
-    this.path = path
+  constructor(file: string, run: RunTool = runTool, encoding: BufferEncoding = 'utf8') {
+    this.file = file
+    this.run = run
     this.#encoding = encoding
   }
 
-  read(): string | undefined {
+  /** The content of `file`. */
+  abstract describe(program: Program): string
+  /** Throws a sentence if it cannot be used here. */
+  abstract check(): Promise<void>
+  /** Writes the file, and starts the program now and at every login. Throws a sentence, after taking everything back. */
+  abstract install(program: Program): Promise<void>
+  /** Stops the program and removes the file. */
+  abstract uninstall(): Promise<void>
+  /** What it knows about the service of our file; undefined if it does not know the service. */
+  protected abstract serviceState(): Promise<Omit<ServiceState, 'file' | 'installed'> | undefined>
+
+  async state(): Promise<ServiceState> {
+    const known = this.#read()?.includes(OURS) ? await this.serviceState() : undefined
+    return { file: this.file, installed: known !== undefined, ...(known ?? NOT_INSTALLED) }
+  }
+
+  /** What else the user may want to do. */
+  hint(): string | null {
+    return null
+  }
+
+  /** Throws for a file of another program. */
+  protected refuseForeignFile(): void {
+    const text = this.#read()
+    if (text !== undefined && !text.includes(OURS))
+      throw new Error(`${this.file} exists and was not written by Toolroom`)
+  }
+
+  /** Writes the file for `work`, and takes that back if `work` fails. */
+  protected async writeFileFor(program: Program, work: () => Promise<void>): Promise<void> {
+    const text = this.describe(program)
+    const before = this.#read()
+    makeFolder(dirname(this.file))
+    this.#write(text)
     try {
-      return readForeign(this.path, MAX_BYTES).bytes.toString(this.#encoding)
+      await work()
+    } catch (error) {
+      if (before === undefined) this.removeFile()
+      else this.#write(before)
+      throw error
+    }
+  }
+
+  protected removeFile(): void {
+    rmSync(this.file, { force: true })
+  }
+
+  #read(): string | undefined {
+    try {
+      return readForeign(this.file, MAX_BYTES).bytes.toString(this.#encoding)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
       throw error
     }
   }
 
-  isOurs(): boolean {
-    return this.read()?.includes(OURS) ?? false
-  }
-
-  /** Throws for a file of another program. */
-  refuseForeign(): void {
-    if (this.read() !== undefined && !this.isOurs())
-      throw new Error(`${this.path} exists and was not written by Toolroom`)
-  }
-
-  /** Writes it for `work`, and takes that back if `work` fails. */
-  async writeFor(text: string, work: () => Promise<void>): Promise<void> {
-    const before = this.read()
-    makeFolder(dirname(this.path))
-    this.#write(text)
-    try {
-      await work()
-    } catch (error) {
-      if (before === undefined) this.remove()
-      else this.#write(before)
-      throw error
-    }
-  }
-
-  remove(): void {
-    rmSync(this.path, { force: true })
-  }
-
   #write(text: string): void {
-    writeDurably(this.path, Buffer.from(text, this.#encoding), 0o644)
+    writeDurably(this.file, Buffer.from(text, this.#encoding), 0o644)
   }
 }
 

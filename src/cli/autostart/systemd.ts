@@ -2,35 +2,14 @@ import { existsSync, rmdirSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { basename, dirname } from 'node:path'
 import { LASTING_EXITS } from '../../kernel/exit.ts'
-import {
-  OURS,
-  type Program,
-  type RunTool,
-  runTool,
-  ServiceFile,
-  type ServiceManager,
-  type ServiceState,
-} from './service-manager.ts'
+import { OURS, type Program, ServiceManager } from './service-manager.ts'
 
 /** A unit of the user's own systemd, which needs no root. */
-export class Systemd implements ServiceManager {
+export class Systemd extends ServiceManager {
   readonly name = 'systemd'
   readonly asksToEnd = true
-  readonly logCommand: string
-  readonly #file: ServiceFile
-  readonly #unit: string
-  readonly #run: RunTool
-
-  constructor(file: string, run = runTool) {
-    this.#file = new ServiceFile(file)
-    this.#unit = basename(file)
-    this.#run = run
-    this.logCommand = `journalctl --user --unit ${this.#unit} --lines 20`
-  }
-
-  get file(): string {
-    return this.#file.path
-  }
+  readonly #unit = basename(this.file)
+  readonly logCommand = `journalctl --user --unit ${this.#unit} --lines 20`
 
   get commands(): readonly string[] {
     return [['daemon-reload'], ['enable', this.#unit], ['restart', this.#unit]].map(
@@ -63,13 +42,13 @@ export class Systemd implements ServiceManager {
   }
 
   async check(): Promise<void> {
-    this.#file.refuseForeign()
+    this.refuseForeignFile()
     await this.#control('daemon-reload')
   }
 
   async install(program: Program): Promise<void> {
     try {
-      await this.#file.writeFor(this.describe(program), async () => {
+      await this.writeFileFor(program, async () => {
         await this.#control('daemon-reload')
         await this.#control('enable', this.#unit)
         await this.#control('restart', this.#unit) // also starts it
@@ -82,22 +61,17 @@ export class Systemd implements ServiceManager {
 
   async uninstall(): Promise<void> {
     await this.#control('disable', '--now', this.#unit)
-    this.#file.remove()
+    this.removeFile()
     this.#removeEmptyFolders()
     await this.#control('daemon-reload')
     await this.#control('reset-failed').catch(() => {}) // only forgets that an earlier run failed
   }
 
-  async state(): Promise<ServiceState> {
-    const installed = this.#file.isOurs()
-    const { file } = this
-    if (!installed) return { file, installed, enabled: false, running: false, failed: false, pid: null }
+  protected async serviceState() {
     const shown = await this.#control('show', this.#unit, '--property=UnitFileState,ActiveState,MainPID')
     const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(shown)?.[1] ?? ''
     const pid = Number(value('MainPID'))
     return {
-      file,
-      installed,
       enabled: value('UnitFileState') === 'enabled',
       running: value('ActiveState') === 'active',
       failed: value('ActiveState') === 'failed',
@@ -105,7 +79,7 @@ export class Systemd implements ServiceManager {
     }
   }
 
-  hint(): string | null {
+  override hint(): string | null {
     if (existsSync(`/var/lib/systemd/linger/${userInfo().username}`)) return null
     return 'It runs while you are logged in. To keep it running after you log out: loginctl enable-linger'
   }
@@ -122,7 +96,7 @@ export class Systemd implements ServiceManager {
   }
 
   #control(...args: readonly string[]): Promise<string> {
-    return this.#run('systemctl', ['--user', ...args])
+    return this.run('systemctl', ['--user', ...args])
   }
 }
 

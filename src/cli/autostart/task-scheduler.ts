@@ -1,15 +1,6 @@
 import { win32 } from 'node:path'
 import { runningInstance } from '../../kernel/config/running-instance.ts'
-import {
-  OURS,
-  type Program,
-  type RunTool,
-  runTool,
-  ServiceFile,
-  type ServiceManager,
-  type ServiceState,
-  xmlText,
-} from './service-manager.ts'
+import { OURS, type Program, type RunTool, ServiceManager, xmlText } from './service-manager.ts'
 
 interface Options {
   readonly file: string
@@ -21,28 +12,21 @@ interface Options {
 }
 
 /** A task of the user, which needs no administrator. */
-export class TaskScheduler implements ServiceManager {
+export class TaskScheduler extends ServiceManager {
   readonly name = 'Task Scheduler'
   /** Windows has no signal that a program could answer. */
   readonly asksToEnd = false
   readonly logCommand: string
-  readonly #file: ServiceFile
   readonly #data: string
   readonly #user: string
   readonly #task: string
-  readonly #run: RunTool
 
-  constructor({ file, data, env, userName, run = runTool }: Options) {
-    this.#file = new ServiceFile(file, 'utf16le')
+  constructor({ file, data, env, userName, run }: Options) {
+    super(file, run, 'utf16le')
     this.#data = data
     this.#user = env.USERDOMAIN ? `${env.USERDOMAIN}\\${userName}` : userName
     this.#task = `Toolroom-${userName}` // all users share one list of tasks
-    this.#run = run
     this.logCommand = `type "${win32.join(data, 'up.log')}"`
-  }
-
-  get file(): string {
-    return this.#file.path
   }
 
   get commands(): readonly string[] {
@@ -111,49 +95,42 @@ export class TaskScheduler implements ServiceManager {
   }
 
   async check(): Promise<void> {
-    this.#file.refuseForeign()
+    this.refuseForeignFile()
     const task = await this.#registered()
     if (task?.includes('<Task') && !task.includes(OURS))
       throw new Error(`The task ${this.#task} exists and was not made by Toolroom`)
   }
 
   async install(program: Program): Promise<void> {
-    await this.#file.writeFor(this.describe(program), async () => {
+    await this.writeFileFor(program, async () => {
       // A new task has no last result, which may be an earlier refusal. Mostly there is no task to delete.
-      await this.#run('schtasks', this.#delete).catch(() => {})
-      await this.#run('schtasks', this.#create)
-      await this.#run('schtasks', this.#start)
+      await this.run('schtasks', this.#delete).catch(() => {})
+      await this.run('schtasks', this.#create)
+      await this.run('schtasks', this.#start)
     })
   }
 
   async uninstall(): Promise<void> {
-    await this.#run('schtasks', this.#delete)
-    this.#file.remove()
+    await this.run('schtasks', this.#delete)
+    this.removeFile()
   }
 
-  async state(): Promise<ServiceState> {
-    const { file } = this
-    const task = this.#file.isOurs() ? await this.#registered() : undefined
-    const installed = task !== undefined
-    const instance = installed ? runningInstance(this.#data) : undefined
+  protected async serviceState() {
+    const task = await this.#registered()
+    if (task === undefined) return undefined
+    const instance = runningInstance(this.#data)
     return {
-      file,
-      installed,
-      enabled: installed && !task.includes('<Enabled>false</Enabled>'),
+      enabled: !task.includes('<Enabled>false</Enabled>'),
       running: instance !== undefined,
-      failed: installed && !instance && (await this.#hasFailed()),
+      failed: !instance && (await this.#hasFailed()),
       pid: instance?.pid ?? null,
     }
-  }
-
-  hint(): null {
-    return null
   }
 
   /** What the Task Scheduler has stored; undefined if there is no such task. */
   async #registered(): Promise<string | undefined> {
     try {
-      const text = await this.#run('schtasks', ['/query', '/tn', this.#task, '/xml'])
+      const text = await this.run('schtasks', ['/query', '/tn', this.#task, '/xml'])
       return text.replaceAll('\0', '') // it may be UTF-16
     } catch {
       return undefined
@@ -162,7 +139,7 @@ export class TaskScheduler implements ServiceManager {
 
   /** The seventh column is the exit code of the last start, or a larger number for a state. Headings are translated. */
   async #hasFailed(): Promise<boolean> {
-    const row = await this.#run('schtasks', ['/query', '/tn', this.#task, '/v', '/fo', 'csv', '/nh'])
+    const row = await this.run('schtasks', ['/query', '/tn', this.#task, '/v', '/fo', 'csv', '/nh'])
     const result = Number([...row.matchAll(/"([^"]*)"/g)][6]?.[1] ?? 0)
     return result > 0 && result < 256
   }

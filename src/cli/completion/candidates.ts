@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { COMMANDS, findCommand, subcommandsOf } from '../commands/all-commands.ts'
 import { type Command, type Flag, flagsOf, type Kind, type Word } from '../run/command.ts'
-import { COMMANDS, findCommand, subcommandsOf } from '../table/table.ts'
 
 const FRESH_MS = 10_000
 const NONE: Names = { lists: {}, tools: {} }

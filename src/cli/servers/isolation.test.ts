@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readGiven } from '../run/read-given.ts'
-import { SERVERS_TABLE } from '../table/servers.ts'
+import { SERVER_COMMANDS } from '../commands/server-commands.ts'
 import { type Confinement, editCommand, isolationGiven, isolationText } from './isolation.ts'
 
 const CLOSED: Confinement = {
@@ -18,7 +18,7 @@ const confinement = (
 })
 
 function givenTo(argv: readonly string[], before?: Confinement) {
-  const edit = SERVERS_TABLE.find(({ name }) => name === 'edit') ?? expect.unreachable()
+  const edit = SERVER_COMMANDS.find(({ name }) => name === 'edit') ?? expect.unreachable()
   const given = readGiven(edit, ['files', ...argv], [])
   return given === 'help' ? expect.unreachable() : isolationGiven(given, before?.isolation_options)
 }

@@ -1,22 +1,22 @@
 import { nearest } from '../../kernel/did-you-mean.ts'
 import type { Command } from '../run/command.ts'
-import { AGENTS_TABLE } from './agents.ts'
-import { DATA } from './data.ts'
-import { PACKAGES } from './packages.ts'
-import { SERVERS_TABLE } from './servers.ts'
-import { SERVICE } from './service.ts'
-import { TOOLS } from './tools.ts'
-import { WATCH } from './watch.ts'
+import { AGENT_COMMANDS } from './agent-commands.ts'
+import { DATA_COMMANDS } from './data-commands.ts'
+import { PACKAGE_COMMANDS } from './package-commands.ts'
+import { SERVER_COMMANDS } from './server-commands.ts'
+import { SERVICE_COMMANDS } from './service-commands.ts'
+import { TOOL_COMMANDS } from './tool-commands.ts'
+import { WATCH_COMMANDS } from './watch-commands.ts'
 
 /** All commands. */
 export const COMMANDS: readonly Command[] = [
-  ...SERVICE,
-  ...SERVERS_TABLE,
-  ...TOOLS,
-  ...AGENTS_TABLE,
-  ...PACKAGES,
-  ...WATCH,
-  ...DATA,
+  ...SERVICE_COMMANDS,
+  ...SERVER_COMMANDS,
+  ...TOOL_COMMANDS,
+  ...AGENT_COMMANDS,
+  ...PACKAGE_COMMANDS,
+  ...WATCH_COMMANDS,
+  ...DATA_COMMANDS,
 ]
 
 /** The command that these words begin with, and the words after its name. */

@@ -3,7 +3,7 @@ import { commandsOf, type Word } from '../run/command.ts'
 const SERVER: Word = { name: 'SERVER', kind: 'server' }
 const TOOL: Word = { name: 'TOOL', kind: 'tool' }
 
-export const TOOLS = commandsOf('Tools', {
+export const TOOL_COMMANDS = commandsOf('Tools', {
   tools: {
     does: 'List tools, and what each costs in the context of an agent.',
     words: [{ ...SERVER, optional: true }],

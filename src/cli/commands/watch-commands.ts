@@ -6,7 +6,7 @@ const FOLLOW: Flag = { does: 'Continue with what happens from now on, until Ctrl
 const SINCE: Flag = { does: 'From this age or time on: 10m, 2h, 2026-11-15T09:30Z.', value: 'TIME' }
 const LIMIT: Flag = { does: 'How many of the newest to show. Default: 100.', value: 'N', short: 'n' }
 
-export const WATCH = commandsOf('Watch', {
+export const WATCH_COMMANDS = commandsOf('Watch', {
   logs: {
     does: 'Show the log of servers, or of everything. The newest lines come last.',
     words: [SERVERS],

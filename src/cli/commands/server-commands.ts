@@ -12,7 +12,7 @@ const SEVERAL = {
   exits: { 9: 'some servers failed' },
 }
 
-export const SERVERS_TABLE = commandsOf('Servers', {
+export const SERVER_COMMANDS = commandsOf('Servers', {
   ls: {
     does: 'List the servers: status, tools, their cost in tokens, latency, memory.',
     flags: {

@@ -1,7 +1,7 @@
 import { settingRows } from '../../kernel/config/settings.ts'
 import { type Command, type Flag, flagsOf, type Group, OUTPUT_FLAGS, type Word } from '../run/command.ts'
 import { ISOLATION_FLAGS, ISOLATION_PAGE } from '../servers/isolation-flags.ts'
-import { COMMANDS, subcommandsOf } from './table.ts'
+import { COMMANDS, subcommandsOf } from './all-commands.ts'
 
 const WIDTH = 79
 /** A usage with more flags than these does not list them: they follow below. */

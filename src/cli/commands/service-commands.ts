@@ -11,7 +11,7 @@ export const WELCOME: Command = {
   load: async () => (await import('../first-run/welcome.ts')).welcome,
 }
 
-export const SERVICE = [
+export const SERVICE_COMMANDS = [
   ...commandsOf('Service', {
     init: {
       does: 'Find agents, import their servers, and connect agents to the gateway.',

@@ -2,7 +2,7 @@ import { commandsOf, type Word } from '../run/command.ts'
 
 const PACKAGE: Word = { name: 'PACKAGE', kind: 'package' }
 
-export const PACKAGES = commandsOf('Packages', {
+export const PACKAGE_COMMANDS = commandsOf('Packages', {
   search: {
     does: 'Search the npm registry for tool servers.',
     text: 'A registry that offers no search finds exact names only.',

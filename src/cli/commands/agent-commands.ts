@@ -11,7 +11,7 @@ const IN_AGENTS = {
   exits: { 9: 'some agents failed' },
 } as const
 
-export const AGENTS_TABLE = [
+export const AGENT_COMMANDS = [
   ...commandsOf('Agents', {
     agents: {
       does: 'List the agents on this computer, their files and what they see.',

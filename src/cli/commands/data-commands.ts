@@ -4,7 +4,7 @@ const KEY: Word = { name: 'KEY', kind: 'setting' }
 const NAME: Word = { name: 'NAME', kind: 'secret' }
 const FILE: Word = { name: 'FILE', kind: 'file' }
 
-export const DATA = commandsOf('Care', {
+export const DATA_COMMANDS = commandsOf('Care', {
   doctor: {
     does: 'Check the service, runtimes, isolation, the npm registry, agents, processes.',
     text: 'Starts no server. Without a service, checks what it can. A repair is safe, and is printed with how to undo it: a command that only your shell finds gets its full path, files of Toolroom are closed to other users, and what a killed command has left is deleted.',
