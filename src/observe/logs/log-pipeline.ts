@@ -185,24 +185,11 @@ export class LogPipeline {
   }
 }
 
-function loggedLine(line: StoredEntry, id: number | null): LoggedLine {
-  const { stream = null, server_id = null, agent_type = null, tool = null, request_id = null, data } = line
-  return {
-    id,
-    ts: line.ts,
-    level: line.level,
-    source: line.source,
-    stream,
-    server_id,
-    agent_type,
-    tool,
-    request_id,
-    message: line.message,
-    data: data === null ? null : (JSON.parse(data) as LoggedLine['data']),
-    repeat: line.repeat,
-    truncated: line.truncated,
-  }
-}
+const loggedLine = (line: StoredEntry, id: number | null): LoggedLine => ({
+  id,
+  ...line,
+  data: line.data === null ? null : JSON.parse(line.data),
+})
 
 /** An audit line, or a line that reports dropped lines of a server, because nothing else reports them. */
 const mustBeStored = ({ source, stream }: StoredEntry): boolean =>

@@ -1,12 +1,10 @@
-import type { Level, LogEntry, Source, Stream } from '../../kernel/log.ts'
+import type { Level, LoggedLine, Source, Stream } from '../../kernel/log.ts'
 import type { Format, LogLine } from './logs.schema.ts'
 
 /** A line ready to be stored: redacted, cut to size, with its repeat count. */
-export interface StoredEntry extends Omit<LogEntry, 'data'> {
+export interface StoredEntry extends Omit<LoggedLine, 'id' | 'data'> {
   /** JSON text, or null. */
   readonly data: string | null
-  readonly repeat: number
-  readonly truncated: boolean
 }
 
 /** The filters of `logs.schema.ts` with every time resolved to milliseconds. */

@@ -8,9 +8,8 @@ import type {
   Summary,
   Timeseries,
 } from './metrics.schema.ts'
-import type { ProcessFigures } from './process-figures.ts'
 import { availabilityOf, timeseriesByServer } from './query/by-server.ts'
-import { prometheusText } from './query/prometheus.ts'
+import { type MetricsSources, prometheusText } from './query/prometheus.ts'
 import {
   agentsIn,
   callsOf,
@@ -24,27 +23,18 @@ import {
 } from './query/summary.ts'
 import { matches, timeseriesOf } from './query/timeseries.ts'
 import { eventsOf, type MetricEvent } from './record/record.schema.ts'
-import type { Recorder } from './record/recorder.ts'
 import { Cell } from './sketch/cell.ts'
 import { ceilTo, STEP_MS, type WindowName } from './windows.ts'
 
 /** Provided by `compose/observe.ts`. */
-export interface Deps {
-  readonly recorder: Recorder
+interface Deps extends MetricsSources {
   readonly retentionDays: number
-  readonly serverStatuses: () => Readonly<Record<string, number>>
-  readonly httpServerStatuses: () => Readonly<Record<string, number>>
-  /** All registered servers with their status. */
-  readonly servers: () => readonly { readonly server_id: string; readonly status: string }[]
   /** The id of the server with this id or name, of one kind or of both. */
   readonly findServer: (key: string, kind?: 'http') => Promise<string | undefined>
   /** What to do about a server that does not exist. */
   readonly hintFor: (key: string, kind?: 'http') => string | undefined
-  readonly processFigures: () => ProcessFigures
   /** Approximate context size of the tools that an agent sees; null without a gateway key. */
   readonly contextTokens: (agentType: string) => number | null
-  readonly uptimeMs: () => number
-  readonly now: () => number
 }
 
 export function createMetrics(deps: Deps) {

@@ -11,6 +11,9 @@ interface Server {
 
 const aboutServer = ({ id }: Server) => ({ subject: id, server_id: id, agent_type: null })
 
+/** About neither a server nor an agent. */
+const general = { subject: '', server_id: null, agent_type: null, evidence: null }
+
 const TROUBLES = {
   crashed: {
     kind: 'server_crashed',
@@ -106,16 +109,16 @@ export interface PackageState {
 }
 
 export function packageCauses({ name, version, update, deprecated }: PackageState): Cause[] {
-  const about = { subject: name, server_id: null, agent_type: null }
   const action = { label: 'Show the package', route: '/packages' }
+  const about = { ...general, subject: name, action }
   const causes: Cause[] = []
   if (update !== null) {
     const text = `${name} ${update} is available. Update it; the new version is tried out first`
-    causes.push({ kind: 'package_update', ...about, text, evidence: `Installed: ${version}`, action })
+    causes.push({ ...about, kind: 'package_update', text, evidence: `Installed: ${version}` })
   }
   if (deprecated !== null) {
     const text = `${name} ${version} is deprecated. Replace it with what its author recommends`
-    causes.push({ kind: 'package_deprecated', ...about, text, evidence: deprecated, action })
+    causes.push({ ...about, kind: 'package_deprecated', text, evidence: deprecated })
   }
   return causes
 }
@@ -130,10 +133,8 @@ export function leakedProcesses(orphans: readonly Orphan[]): Cause[] {
   const megabytes = Math.round(bytes / 1_048_576)
   return [
     {
+      ...general,
       kind: 'leaked_processes',
-      subject: '',
-      server_id: null,
-      agent_type: null,
       text: `${processes} MCP processes have lost their agent and use ${megabytes} MB. End those that you do not need`,
       evidence: shortList(orphans.map(({ pid, command }) => `${pid} ${command}`)),
       action: { label: 'Look at them', route: '/' },
@@ -141,42 +142,34 @@ export function leakedProcesses(orphans: readonly Orphan[]): Cause[] {
   ]
 }
 
-const onDisk = { server_id: null, agent_type: null, action: { label: 'Show sizes', route: '/settings' } }
+const onDisk = { ...general, kind: 'disk', action: { label: 'Show sizes', route: '/settings' } } as const
 
 export const diskFull = (): Cause => ({
-  kind: 'disk',
-  subject: 'full',
   ...onDisk,
+  subject: 'full',
   text: 'The disk that holds the data folder is full. Free some space; until then, nothing can be changed',
-  evidence: null,
 })
 
 export const logLinesLost = (why: string): Cause => ({
-  kind: 'disk',
-  subject: 'log',
   ...onDisk,
+  subject: 'log',
   text: 'Log lines are being lost. Free some space on the disk that holds the data folder',
   evidence: why,
 })
 
 export const weakToken = (text: string): Cause => ({
+  ...general,
   kind: 'weak_token',
-  subject: '',
-  server_id: null,
-  agent_type: null,
   text,
-  evidence: null,
   action: { label: 'Change the token', route: '/settings' },
 })
 
 /** Something about the settings that the start reported. */
 export const settingsWarning = (text: string): Cause => ({
+  ...general,
   kind: 'settings',
   subject: text,
-  server_id: null,
-  agent_type: null,
   text,
-  evidence: null,
   action: { label: 'Show the settings', route: '/settings' },
 })
 

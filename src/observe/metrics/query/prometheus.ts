@@ -3,10 +3,12 @@ import type { Recorder } from '../record/recorder.ts'
 import type { Kind, Series } from '../record/series-table.ts'
 import { CALL_STATUSES, Cell } from '../sketch/cell.ts'
 
-interface Deps {
+/** What the text is made from. */
+export interface MetricsSources {
   readonly recorder: Recorder
   readonly serverStatuses: () => Readonly<Record<string, number>>
   readonly httpServerStatuses: () => Readonly<Record<string, number>>
+  /** All registered servers with their status. */
   readonly servers: () => readonly { readonly server_id: string; readonly status: string }[]
   readonly processFigures: () => ProcessFigures
   readonly uptimeMs: () => number
@@ -25,109 +27,92 @@ const MAX_SERVERS = 1000
 const OTHER = 'other'
 const METHOD = { mcp_method_name: 'tools/call' }
 
-/** Counters start at zero with the service, as Prometheus expects. Names follow OpenTelemetry's conventions for MCP. */
-export function prometheusText(deps: Deps): string {
-  const { recorder } = deps
-  const calls = groups(recorder, 'tool_call', MAX_TOOLS, ({ server_id, tool }) => ({
-    server_id: server_id ?? OTHER,
-    gen_ai_tool_name: tool ?? OTHER,
+/** Names follow OpenTelemetry's conventions for MCP. */
+const METRICS = {
+  mcp_client_operation_duration_seconds: [
+    'histogram',
+    'Duration of tool calls, from the request to the response',
+  ],
+  toolroom_calls_total: ['counter', 'Tool calls by outcome'],
+  toolroom_call_errors_total: ['counter', 'Failed tool calls by error code'],
+  toolroom_call_request_bytes_total: ['counter', 'Bytes sent in tool calls'],
+  toolroom_call_response_bytes_total: ['counter', 'Bytes received in responses to tool calls'],
+  toolroom_http_server_check_duration_seconds: ['histogram', 'Duration of HTTP server checks'],
+  toolroom_http_server_checks_total: ['counter', 'HTTP server checks by outcome'],
+  toolroom_server_up: [
+    'gauge',
+    'Whether a call would reach the server; absent for servers that are stopped or disabled',
+  ],
+  toolroom_server_restarts_total: ['counter', 'Restarts after an exit'],
+  toolroom_server_resident_memory_bytes: ['gauge', 'Resident memory of all processes of a server'],
+  toolroom_server_cpu_seconds_total: ['counter', 'CPU time used by all processes of a server'],
+  toolroom_server_calls_total: ['counter', 'Tool calls by server and outcome'],
+  toolroom_server_call_duration_seconds: ['histogram', 'Duration of tool calls by server'],
+  mcp_server_states: ['gauge', 'Tool servers by kind and status'],
+  toolroom_custom: ['summary', 'Custom metrics recorded by programs'],
+  process_cpu_seconds_total: ['counter', 'CPU time used by Toolroom'],
+  process_cpu_ratio: ['gauge', 'Share of one CPU core used by Toolroom'],
+  process_resident_memory_bytes: ['gauge', 'Resident memory of Toolroom'],
+  process_start_time_seconds: ['gauge', 'Start time of Toolroom'],
+  nodejs_eventloop_lag_seconds: ['gauge', 'How late timers fire'],
+} as const
+type Metric = keyof typeof METRICS
+
+/** Counters start at zero with the service, as Prometheus expects. */
+export function prometheusText(sources: MetricsSources): string {
+  const samples = samplesOf(sources)
+  return (Object.keys(METRICS) as Metric[]).map((name) => metricText(name, samples[name])).join('')
+}
+
+function samplesOf(sources: MetricsSources): Record<Metric, readonly Sample[]> {
+  const { recorder } = sources
+  const serverLabel = ({ server_id }: Series) => ({ server_id: server_id ?? OTHER })
+  const calls = groups(recorder, 'tool_call', MAX_TOOLS, (series) => ({
+    ...serverLabel(series),
+    gen_ai_tool_name: series.tool ?? OTHER,
   }))
-  const checks = groups(recorder, 'check', MAX_TOOLS, ({ server_id }) => ({ server_id: server_id ?? OTHER }))
+  const checks = groups(recorder, 'check', MAX_TOOLS, serverLabel)
   const custom = groups(recorder, 'custom', MAX_CUSTOM, ({ name, labels }) => ({
     ...Object.fromEntries(Object.entries(labels ?? {}).map(([label, value]) => [unreserved(label), value])),
     name: name ?? OTHER,
   }))
-  const byServer = groups(recorder, 'tool_call', MAX_SERVERS, ({ server_id }) => ({
-    server_id: server_id ?? OTHER,
-  }))
-  const servers = serverFigures(deps).slice(0, MAX_SERVERS)
+  const byServer = groups(recorder, 'tool_call', MAX_SERVERS, serverLabel)
+  const servers = serverFigures(sources).slice(0, MAX_SERVERS)
   const ofServers = (figure: keyof ServerFigures): Sample[] =>
     servers.flatMap(([labels, figures]) => {
       const value = figures[figure]
       return value === null ? [] : [['', labels, value] as const]
     })
-  const { cpu_pct, rss_bytes, event_loop_lag_ms } = deps.processFigures()
+  const { cpu_pct, rss_bytes, event_loop_lag_ms } = sources.processFigures()
   const { user, system } = process.cpuUsage()
-  const startedAt = (deps.now() - deps.uptimeMs()) / 1000
-  return [
-    metric(
-      'mcp_client_operation_duration_seconds',
-      'histogram',
-      'Duration of tool calls, from the request to the response',
-      calls.flatMap(([labels, cell]) => histogram({ ...METHOD, ...labels }, cell)),
+  const one = (value: number): Sample[] => [['', {}, value]]
+  return {
+    mcp_client_operation_duration_seconds: calls.flatMap(([labels, cell]) =>
+      histogram([{ ...METHOD, ...labels }, cell]),
     ),
-    metric('toolroom_calls_total', 'counter', 'Tool calls by outcome', calls.flatMap(byStatus)),
-    metric('toolroom_call_errors_total', 'counter', 'Failed tool calls by error code', calls.flatMap(byCode)),
-    metric(
-      'toolroom_call_request_bytes_total',
-      'counter',
-      'Bytes sent in tool calls',
-      calls.map(([labels, cell]) => ['', labels, cell.requestBytes]),
-    ),
-    metric(
-      'toolroom_call_response_bytes_total',
-      'counter',
-      'Bytes received in responses to tool calls',
-      calls.map(([labels, cell]) => ['', labels, cell.responseBytes]),
-    ),
-    metric(
-      'toolroom_http_server_check_duration_seconds',
-      'histogram',
-      'Duration of HTTP server checks',
-      checks.flatMap(([labels, cell]) => histogram(labels, cell)),
-    ),
-    metric(
-      'toolroom_http_server_checks_total',
-      'counter',
-      'HTTP server checks by outcome',
-      checks.flatMap(byStatus),
-    ),
-    metric(
-      'toolroom_server_up',
-      'gauge',
-      'Whether a call would reach the server; absent for servers that are stopped or disabled',
-      ofServers('up'),
-    ),
-    metric('toolroom_server_restarts_total', 'counter', 'Restarts after an exit', ofServers('restarts')),
-    metric(
-      'toolroom_server_resident_memory_bytes',
-      'gauge',
-      'Resident memory of all processes of a server',
-      ofServers('rss'),
-    ),
-    metric(
-      'toolroom_server_cpu_seconds_total',
-      'counter',
-      'CPU time used by all processes of a server',
-      ofServers('cpu'),
-    ),
-    metric(
-      'toolroom_server_calls_total',
-      'counter',
-      'Tool calls by server and outcome',
-      byServer.flatMap(byStatus),
-    ),
-    metric(
-      'toolroom_server_call_duration_seconds',
-      'histogram',
-      'Duration of tool calls by server',
-      byServer.flatMap(([labels, cell]) => histogram(labels, cell)),
-    ),
-    metric('mcp_server_states', 'gauge', 'Tool servers by kind and status', [
-      ...states('stdio', deps.serverStatuses()),
-      ...states('http', deps.httpServerStatuses()),
-    ]),
-    metric('toolroom_custom', 'summary', 'Custom metrics recorded by programs', custom.flatMap(quantiles)),
-    metric('process_cpu_seconds_total', 'counter', 'CPU time used by Toolroom', [
-      ['', {}, (user + system) / 1e6],
-    ]),
-    metric('process_cpu_ratio', 'gauge', 'Share of one CPU core used by Toolroom', [['', {}, cpu_pct / 100]]),
-    metric('process_resident_memory_bytes', 'gauge', 'Resident memory of Toolroom', [['', {}, rss_bytes]]),
-    metric('process_start_time_seconds', 'gauge', 'Start time of Toolroom', [['', {}, startedAt]]),
-    metric('nodejs_eventloop_lag_seconds', 'gauge', 'How late timers fire', [
-      ['', {}, event_loop_lag_ms / 1000],
-    ]),
-  ].join('')
+    toolroom_calls_total: calls.flatMap(byStatus),
+    toolroom_call_errors_total: calls.flatMap(byCode),
+    toolroom_call_request_bytes_total: calls.map(([labels, cell]) => ['', labels, cell.requestBytes]),
+    toolroom_call_response_bytes_total: calls.map(([labels, cell]) => ['', labels, cell.responseBytes]),
+    toolroom_http_server_check_duration_seconds: checks.flatMap(histogram),
+    toolroom_http_server_checks_total: checks.flatMap(byStatus),
+    toolroom_server_up: ofServers('up'),
+    toolroom_server_restarts_total: ofServers('restarts'),
+    toolroom_server_resident_memory_bytes: ofServers('rss'),
+    toolroom_server_cpu_seconds_total: ofServers('cpu'),
+    toolroom_server_calls_total: byServer.flatMap(byStatus),
+    toolroom_server_call_duration_seconds: byServer.flatMap(histogram),
+    mcp_server_states: [
+      ...states('stdio', sources.serverStatuses()),
+      ...states('http', sources.httpServerStatuses()),
+    ],
+    toolroom_custom: custom.flatMap(quantiles),
+    process_cpu_seconds_total: one((user + system) / 1e6),
+    process_cpu_ratio: one(cpu_pct / 100),
+    process_resident_memory_bytes: one(rss_bytes),
+    process_start_time_seconds: one((sources.now() - sources.uptimeMs()) / 1000),
+    nodejs_eventloop_lag_seconds: one(event_loop_lag_ms / 1000),
+  }
 }
 
 /**
@@ -171,7 +156,7 @@ const UP: Readonly<Record<string, number>> = {
   ...{ starting: 0, backoff: 0, failed: 0, auth_required: 0, unreachable: 0, error: 0 },
 }
 
-function serverFigures({ recorder, servers }: Deps): (readonly [Labels, ServerFigures])[] {
+function serverFigures({ recorder, servers }: MetricsSources): (readonly [Labels, ServerFigures])[] {
   return servers().map(({ server_id, status }) => {
     const { restarts, cpuMs, rssBytes } = recorder.life.totals(server_id)
     const rss = rssBytes > 0 ? rssBytes : null
@@ -181,7 +166,7 @@ function serverFigures({ recorder, servers }: Deps): (readonly [Labels, ServerFi
 
 const NO_SERIES = { server_id: null, tool: null, name: null, labels: null } as Series
 
-const histogram = (labels: Labels, { sketch }: Cell): Sample[] => [
+const histogram = ([labels, { sketch }]: readonly [Labels, Cell]): Sample[] => [
   ...LIMITS_S.map(
     (limit): Sample => ['_bucket', { ...labels, le: String(limit) }, sketch.countUpTo(limit * 1000)],
   ),
@@ -209,8 +194,9 @@ const states = (type: string, statuses: Readonly<Record<string, number>>): Sampl
 const unreserved = (label: string): string =>
   ['name', 'quantile', 'le', 'job', 'instance'].includes(label) ? `exported_${label}` : label
 
-function metric(name: string, type: string, help: string, samples: readonly Sample[]): string {
+function metricText(name: Metric, samples: readonly Sample[]): string {
   if (samples.length === 0) return ''
+  const [type, help] = METRICS[name]
   const lines = samples.map(([suffix, labels, value]) => `${name}${suffix}${labelText(labels)} ${value}\n`)
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
 }

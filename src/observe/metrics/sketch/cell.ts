@@ -3,6 +3,8 @@ import { Sketch } from './sketch.ts'
 
 export const CALL_STATUSES = ['ok', 'error', 'timeout', 'cancelled'] as const
 type CallStatus = (typeof CALL_STATUSES)[number]
+/** What adds up, in the order in which it is stored. */
+const COUNTERS = [...CALL_STATUSES, 'requestBytes', 'responseBytes'] as const
 
 /** One event of a series. `value` is a duration in milliseconds, or the value of a custom metric. */
 export interface Sample {
@@ -44,12 +46,7 @@ export class Cell {
   }
 
   merge(other: Cell): void {
-    this.ok += other.ok
-    this.error += other.error
-    this.timeout += other.timeout
-    this.cancelled += other.cancelled
-    this.requestBytes += other.requestBytes
-    this.responseBytes += other.responseBytes
+    for (const counter of COUNTERS) this[counter] += other[counter]
     if (other.lastAt > this.lastAt) this.lastAt = other.lastAt
     this.sketch.merge(other.sketch)
     if (other.codes) for (const [code, count] of other.codes) this.#addCode(code, count)
@@ -57,15 +54,9 @@ export class Cell {
 
   /** Undoes a merge. Returns false when `other` was not merged before. */
   subtract(other: Cell): boolean {
-    this.ok -= other.ok
-    this.error -= other.error
-    this.timeout -= other.timeout
-    this.cancelled -= other.cancelled
-    this.requestBytes -= other.requestBytes
-    this.responseBytes -= other.responseBytes
+    for (const counter of COUNTERS) this[counter] -= other[counter]
     if (other.codes) for (const [code, count] of other.codes) this.#subtractCode(code, count)
-    const negative = this.ok < 0 || this.error < 0 || this.timeout < 0 || this.cancelled < 0
-    return this.sketch.subtract(other.sketch) && !negative
+    return this.sketch.subtract(other.sketch) && CALL_STATUSES.every((status) => this[status] >= 0)
   }
 
   clone(): Cell {
@@ -76,9 +67,7 @@ export class Cell {
 
   /** `start` is the start of the period; times are written relative to it. */
   write(writer: ByteWriter, start: number): void {
-    for (const status of CALL_STATUSES) writer.varint(this[status])
-    writer.varint(this.requestBytes)
-    writer.varint(this.responseBytes)
+    for (const counter of COUNTERS) writer.varint(this[counter])
     writer.varint(Math.max(0, this.lastAt - start))
     writer.varint(this.codes?.size ?? 0)
     for (const [code, count] of this.codes ?? []) {
@@ -90,9 +79,7 @@ export class Cell {
 
   static read(reader: ByteReader, start: number): Cell {
     const cell = new Cell()
-    for (const status of CALL_STATUSES) cell[status] = reader.varint()
-    cell.requestBytes = reader.varint()
-    cell.responseBytes = reader.varint()
+    for (const counter of COUNTERS) cell[counter] = reader.varint()
     cell.lastAt = start + reader.varint()
     for (let codes = reader.varint(); codes > 0; codes -= 1) cell.#addCode(reader.text(), reader.varint())
     cell.sketch = Sketch.read(reader)
