@@ -1,6 +1,17 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { ProjectPath } from '../agents/read/agents.schema.ts'
+import {
+  anyObject,
+  boolean,
+  closed,
+  flag,
+  integer,
+  objects,
+  partial,
+  text,
+  textOrNull,
+  texts,
+} from '../kernel/fields.ts'
 import { type Carrier, maskArgs, maskCommand, maskUrl } from '../kernel/secrets/secrets.ts'
 import { component, orNull } from '../kernel/wire.ts'
 import { plainSecretsIn } from '../servers/shared/definition/move-secrets.ts'
@@ -14,15 +25,13 @@ import { outgoingReferences } from './translate/translate-definition.ts'
 const on_conflict = Type.Optional(
   Type.Enum(['skip', 'update'], { default: 'skip', description: 'What to do when the name is taken' }),
 )
-const dry_run = Type.Optional(
-  Type.Boolean({ default: false, description: 'Report what would happen, without changes' }),
-)
+const dry_run = flag('Report what would happen, without changes')
 
 /** What became of a server. */
 const outcomeFields = {
   outcome: Type.Enum(['created', 'updated', 'unchanged', 'exists', 'refused']),
-  id: orNull(Type.String({ description: 'The id of the created, updated or conflicting server' })),
-  reason: orNull(Type.String({ description: 'Why the entry was refused or skipped' })),
+  id: textOrNull('The id of the created, updated or conflicting server'),
+  reason: textOrNull('Why the entry was refused or skipped'),
 }
 
 /** The options of the imports of snippets and of agents' files. */
@@ -32,23 +41,14 @@ const importOptions = {
       description: 'The start mode of new STDIO servers; the usual default if omitted',
     }),
   ),
-  move_secrets: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description: 'Store secrets in plain text as named secrets, and let the servers refer to them',
-    }),
-  ),
-  pin: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description:
-        'Install the packages that `npx` would download, once, and run their files. Takes as long as the downloads',
-    }),
+  move_secrets: flag('Store secrets in plain text as named secrets, and let the servers refer to them'),
+  pin: flag(
+    'Install the packages that `npx` would download, once, and run their files. Takes as long as the downloads',
   ),
   dry_run,
 }
 const Options = Type.Object(importOptions)
-export type ImportOptions = Static<typeof Options>
+export type ImportOptions = Type.Static<typeof Options>
 
 /** A definition in a report, with secrets masked. */
 const shownFields = {
@@ -59,141 +59,102 @@ const shownFields = {
 
 const factFields = {
   ...shownFields,
-  enabled: Type.Boolean({
-    description:
-      'false: it is disabled where it was found, and stays off: a STDIO server is stopped until you start it, an HTTP server is disabled',
-  }),
-  plain_secrets: Type.Array(Type.String(), {
-    description: 'Where the definition has secrets as plain text. `move_secrets` moves them',
+  enabled: boolean(
+    'false: it is disabled where it was found, and stays off: a STDIO server is stopped until you start it, an HTTP server is disabled',
+  ),
+  plain_secrets: texts('Where the definition has secrets as plain text. `move_secrets` moves them', {
     examples: [['env GITHUB_TOKEN']],
   }),
-  outgoing: Type.Array(
-    Type.Object({
-      reference: Type.String({ examples: ['$' + '{env:API_KEY}'] }),
-      to: Type.String({ examples: ['header Authorization'] }),
-    }),
-    { description: 'Variables and secrets whose values would be sent to another computer' },
-  ),
-  can_pin: orNull(
-    Type.String({
-      description: 'The package that `pin` would install, as `npx` names it',
-      examples: ['@playwright/mcp@latest'],
-    }),
-  ),
+  outgoing: objects('Variables and secrets whose values would be sent to another computer', {
+    reference: Type.String({ examples: ['$' + '{env:API_KEY}'] }),
+    to: Type.String({ examples: ['header Authorization'] }),
+  }),
+  can_pin: textOrNull('The package that `pin` would install, as `npx` names it', {
+    examples: ['@playwright/mcp@latest'],
+  }),
   container: containerField,
 }
 const Facts = Type.Object(factFields)
-type Facts = Static<typeof Facts>
+type Facts = Type.Static<typeof Facts>
 
-const Entries = Type.Object({}, { additionalProperties: true, maxProperties: 500 })
+const Entries = anyObject({ maxProperties: 500 })
 
 /** A snippet as text, or a JSON snippet as the body itself. */
-export const SnippetInput = Type.Object(
-  {
-    snippet: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 262_144,
-        description: 'JSON, JSON with comments, TOML, or a command line',
-      }),
-    ),
-    mcpServers: Type.Optional(Entries),
-    servers: Type.Optional(Entries),
-    inputs: Type.Optional(
-      Type.Array(Type.Unknown(), {
-        maxItems: 100,
-        description: 'Written by VS Code; their defaults are used',
-      }),
-    ),
-    on_conflict,
-    name: Type.Optional(
-      Type.Unsafe<string>({
-        ...ServerName,
-        description: 'The name of the server. Only for a snippet with one server',
-      }),
-    ),
-    ...importOptions,
-    ...isolationInput,
-  },
-  {
-    additionalProperties: false,
-    minProperties: 1,
-    examples: [
-      { mcpServers: { github: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-github'] } } },
-    ],
-  },
-)
-export type SnippetInput = Static<typeof SnippetInput>
-component({ SnippetInput }, 'A snippet with servers to import')
+export const SnippetInput = partial({
+  snippet: text('JSON, JSON with comments, TOML, or a command line', { minLength: 1, maxLength: 262_144 }),
+  mcpServers: Entries,
+  servers: Entries,
+  inputs: Type.Array(Type.Unknown(), {
+    maxItems: 100,
+    description: 'Written by VS Code; their defaults are used',
+  }),
+  on_conflict,
+  name: Type.Unsafe<string>({
+    ...ServerName,
+    description: 'The name of the server. Only for a snippet with one server',
+  }),
+  ...importOptions,
+  ...isolationInput,
+})
+export type SnippetInput = Type.Static<typeof SnippetInput>
+component({ SnippetInput }, 'A snippet with servers to import', {
+  minProperties: 1,
+  examples: [
+    { mcpServers: { github: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-github'] } } },
+  ],
+})
 
 export const SnippetReport = Type.Object({
   dry_run: Type.Boolean(),
-  items: Type.Array(
-    Type.Object({
-      name: Type.String({ examples: ['github'] }),
-      type: orNull(Type.Enum(['stdio', 'http'])),
-      ...outcomeFields,
-      ...factFields,
-      env: Type.Array(Type.String(), {
-        description: 'The names of its environment variables',
-        examples: [['GITHUB_TOKEN']],
-      }),
-      headers: Type.Array(Type.String(), { description: 'The names of its headers' }),
-      cwd: orNull(Type.String({ examples: ['/home/me/notes'] })),
-      program: orNull(
-        Type.Object(
-          {
-            ok: Type.Boolean({ description: 'The command was found on this computer' }),
-            detail: Type.String({ examples: ['The program is /usr/bin/npx'] }),
-          },
-          { description: 'Of a STDIO server' },
-        ),
+  items: objects({
+    name: Type.String({ examples: ['github'] }),
+    type: orNull(Type.Enum(['stdio', 'http'])),
+    ...outcomeFields,
+    ...factFields,
+    env: texts('The names of its environment variables', { examples: [['GITHUB_TOKEN']] }),
+    headers: texts('The names of its headers'),
+    cwd: orNull(Type.String({ examples: ['/home/me/notes'] })),
+    program: orNull(
+      Type.Object(
+        {
+          ok: boolean('The command was found on this computer'),
+          detail: Type.String({ examples: ['The program is /usr/bin/npx'] }),
+        },
+        { description: 'Of a STDIO server' },
       ),
-      notes: Type.Array(Type.String()),
-    }),
-  ),
+    ),
+    notes: Type.Array(Type.String()),
+  }),
   total: Type.Integer(),
 })
-export type SnippetReport = Static<typeof SnippetReport>
+export type SnippetReport = Type.Static<typeof SnippetReport>
 component({ SnippetReport }, 'What became of each entry of the snippet')
 export type SnippetItem = SnippetReport['items'][number]
 
 const Source = Type.Object({
   agent_type: Type.String(),
   scope: Type.String(),
-  project: orNull(Type.String({ description: 'The folder of the project that the entry belongs to' })),
+  project: textOrNull('The folder of the project that the entry belongs to'),
   name: Type.String(),
 })
 
-export const AgentImportInput = Type.Object(
-  {
-    agents: Type.Optional(
-      Type.Array(Type.String({ maxLength: 64 }), {
-        minItems: 1,
-        maxItems: 64,
-        description: 'All agents if omitted',
-      }),
-    ),
-    names: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
-        minItems: 1,
-        maxItems: 500,
-        description: 'Names of entries; all if omitted',
-      }),
-    ),
-    project_path: Type.Optional(ProjectPath),
-    update: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description: 'Servers that are registered with other settings get those of the entry',
-      }),
-    ),
-    ...importOptions,
-  },
-  { additionalProperties: false, examples: [{ dry_run: true }] },
-)
-export type AgentImportInput = Static<typeof AgentImportInput>
-component({ AgentImportInput }, 'Which entries to register')
+export const AgentImportInput = partial({
+  agents: Type.Array(Type.String({ maxLength: 64 }), {
+    minItems: 1,
+    maxItems: 64,
+    description: 'All agents if omitted',
+  }),
+  names: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+    minItems: 1,
+    maxItems: 500,
+    description: 'Names of entries; all if omitted',
+  }),
+  project_path: ProjectPath,
+  update: flag('Servers that are registered with other settings get those of the entry'),
+  ...importOptions,
+})
+export type AgentImportInput = Type.Static<typeof AgentImportInput>
+component({ AgentImportInput }, 'Which entries to register', { examples: [{ dry_run: true }] })
 
 const Transport = orNull(Type.Enum(['stdio', 'http', 'sse']))
 
@@ -202,58 +163,48 @@ const Variant = Type.Object({
   ...Source.properties,
   type: Transport,
   ...shownFields,
-  differs: Type.Array(Type.String(), {
-    description: 'Where it differs from the item',
-    examples: [['env GITHUB_TOKEN']],
-  }),
+  differs: texts('Where it differs from the item', { examples: [['env GITHUB_TOKEN']] }),
 })
 
 export const AgentImportReport = Type.Object({
   dry_run: Type.Boolean(),
-  items: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      type: Transport,
-      outcome: Type.Enum(['created', 'updated', 'registered', 'exists', 'refused'], {
-        description:
-          '`updated`: only with `update`; `registered`: the same server is registered already; `exists`: another server has this name',
-      }),
-      server_id: orNull(Type.String()),
-      found_in: Type.Array(Source),
-      variants: Type.Array(Variant, {
-        description:
-          'Other definitions of the same name or the same server. An item takes the first one that was found; `agents` chooses another',
-      }),
-      reason: orNull(Type.String()),
-      ...factFields,
-      notes: Type.Array(Type.String()),
+  items: objects({
+    name: Type.String(),
+    type: Transport,
+    outcome: Type.Enum(['created', 'updated', 'registered', 'exists', 'refused'], {
+      description:
+        '`updated`: only with `update`; `registered`: the same server is registered already; `exists`: another server has this name',
     }),
-  ),
+    server_id: orNull(Type.String()),
+    found_in: Type.Array(Source),
+    variants: Type.Array(Variant, {
+      description:
+        'Other definitions of the same name or the same server. An item takes the first one that was found; `agents` chooses another',
+    }),
+    reason: orNull(Type.String()),
+    ...factFields,
+    notes: Type.Array(Type.String()),
+  }),
   total: Type.Integer({ minimum: 0 }),
 })
-export type AgentImportReport = Static<typeof AgentImportReport>
+export type AgentImportReport = Type.Static<typeof AgentImportReport>
 component({ AgentImportReport }, 'What became of each entry')
 export type AgentImportItem = AgentImportReport['items'][number]
 
 export const AgentScan = Type.Object({
-  agents: Type.Array(
-    Type.Object({
-      agent_type: Type.String(),
-      name: Type.String(),
-      installed: Type.Boolean(),
-      entries: Type.Integer({ minimum: 0 }),
-      problems: Type.Array(Type.String()),
-    }),
-  ),
+  agents: objects({
+    agent_type: Type.String(),
+    name: Type.String(),
+    installed: Type.Boolean(),
+    entries: Type.Integer({ minimum: 0 }),
+    problems: Type.Array(Type.String()),
+  }),
   agents_found: Type.Integer({ minimum: 0 }),
   entries: Type.Integer({ minimum: 0 }),
   different_servers: Type.Integer({ minimum: 0 }),
-  not_registered: Type.Integer({
-    minimum: 0,
-    description: 'Distinct servers that are not registered yet',
-  }),
+  not_registered: integer('Distinct servers that are not registered yet', { minimum: 0 }),
 })
-export type AgentScan = Static<typeof AgentScan>
+export type AgentScan = Type.Static<typeof AgentScan>
 component({ AgentScan }, 'How many agents, entries and servers were found')
 
 const EXAMPLE: ExportFile = {
@@ -268,43 +219,42 @@ const EXAMPLE: ExportFile = {
   secrets: null,
 }
 
-export const FileImportInput = Type.Object(
-  {
-    file: ExportFile,
-    passphrase: Type.Optional(Passphrase),
-    on_conflict,
-    dry_run,
-  },
-  { additionalProperties: false, examples: [{ file: EXAMPLE, dry_run: true }] },
-)
-export type FileImportInput = Static<typeof FileImportInput>
-component({ FileImportInput }, 'An exported file, and how to import it')
+export const FileImportInput = closed({
+  file: ExportFile,
+  passphrase: Type.Optional(Passphrase),
+  on_conflict,
+  dry_run,
+})
+export type FileImportInput = Type.Static<typeof FileImportInput>
+component({ FileImportInput }, 'An exported file, and how to import it', {
+  examples: [{ file: EXAMPLE, dry_run: true }],
+})
 
 /** What became of one entry of the file. */
 const imported = {
   name: Type.String({ examples: ['github'] }),
   ...outcomeFields,
-  notes: Type.Array(Type.String({ description: 'What is left to do' })),
+  notes: Type.Array(text('What is left to do')),
 }
 const Imported = Type.Object(imported)
-export type Imported = Static<typeof Imported>
+export type Imported = Type.Static<typeof Imported>
 
 export const FileImportReport = Type.Object({
   dry_run: Type.Boolean(),
-  items: Type.Array(Type.Object({ ...imported, type: Type.Enum(['stdio', 'http']) })),
+  items: objects({ ...imported, type: Type.Enum(['stdio', 'http']) }),
   secrets: Type.Array(Imported),
   agents: Type.Array(Imported, { description: 'What agents see. `name` is the type of the agent' }),
   presets: Type.Array(Imported),
-  total: Type.Integer({ minimum: 0, description: 'The number of servers in the file' }),
+  total: integer('The number of servers in the file', { minimum: 0 }),
 })
-export type FileImportReport = Static<typeof FileImportReport>
+export type FileImportReport = Type.Static<typeof FileImportReport>
 component({ FileImportReport }, 'What became of each entry of the file')
 
 export function shownDefinition({
   command,
   args = [],
   url,
-}: Carrier): Static<ReturnType<typeof Type.Object<typeof shownFields>>> {
+}: Carrier): Type.Static<ReturnType<typeof Type.Object<typeof shownFields>>> {
   return {
     command: command === undefined ? null : maskCommand(command),
     args: maskArgs(args),

@@ -1,6 +1,7 @@
-import type { Static, TSchema } from 'typebox'
+import type { Static, TObjectOptions, TSchema } from 'typebox'
 import * as Type from 'typebox'
 import type { ErrorCode } from './errors.ts'
+import { boolean, closed, text } from './fields.ts'
 
 /** What the schemas and routes of all wings share. */
 
@@ -19,10 +20,14 @@ interface Titled {
  * Names a schema, such as `component({ Server: ServerView }, 'A STDIO server')`: it becomes a component of the OpenAPI
  * document, and the sentence describes the responses that consist of it.
  */
-export function component<S extends TSchema>(named: Readonly<Record<string, S>>, description: string): S {
+export function component<S extends TSchema>(
+  named: Readonly<Record<string, S>>,
+  description: string,
+  options?: TObjectOptions,
+): S {
   const [[title, schema] = []] = Object.entries(named)
   if (schema === undefined) throw new Error('A component needs a name')
-  return Object.assign(schema, { title, description })
+  return Object.assign(schema, { title, description }, options)
 }
 
 /**
@@ -63,19 +68,15 @@ export const mapOf = <V extends TSchema>(keyPattern: string, value: V, maxProper
 export const pageQuery = (cursorPattern = '^[1-9]\\d{0,14}$') => ({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
   cursor: Type.Optional(
-    Type.String({
+    text('`next_cursor` of the previous page', {
       pattern: cursorPattern,
       expected: 'the next_cursor of a page',
-      description: '`next_cursor` of the previous page',
     }),
   ),
 })
 
 /** The query of a request that can start a job. */
-export const AsyncQuery = Type.Object(
-  { async: Type.Optional(Type.Boolean({ description: 'Respond at once with the id of a job' })) },
-  { additionalProperties: false },
-)
+export const AsyncQuery = closed({ async: Type.Optional(boolean('Respond at once with the id of a job')) })
 
 export const StartedJob = Type.Object({ job: Type.String({ examples: ['job_0123456789ab'] }) })
 component({ StartedJob }, 'The work has started; follow it with the job')

@@ -1,5 +1,15 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import {
+  boolean,
+  flag,
+  integer,
+  objects,
+  optional,
+  partial,
+  text,
+  textOrNull,
+  texts,
+} from '../../kernel/fields.ts'
 import { component, listOf, mapOf, orNull, Timestamp } from '../../kernel/wire.ts'
 import { BackupAction, ProjectPath, Revision } from '../read/agents.schema.ts'
 
@@ -7,95 +17,72 @@ const Text = Type.String({ maxLength: 32_768 })
 const Values = mapOf('^[^\\u0000-\\u001f\\u007f]{1,256}$', Text, 256)
 const Name = Type.String({ minLength: 1, maxLength: 128 })
 const Scope = Type.String({ maxLength: 40, pattern: '^[a-z][a-z-]*$', expected: 'the name of a scope' })
-const TYPES = ['stdio', 'http', 'sse', 'streamable_http', 'streamable-http'] as const
+const HTTP_TYPES = ['http', 'sse', 'streamable_http', 'streamable-http'] as const
 
 /** A server for an agent's file. The catalogue translates it into the fields of each agent. */
 const entry = {
-  type: Type.Optional(Type.Enum(TYPES)),
-  command: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 4096, pattern: '^[^\\u0000-\\u001f]+$', expected: 'one line' }),
-  ),
-  args: Type.Optional(Type.Array(Text, { maxItems: 256 })),
-  env: Type.Optional(Values),
-  cwd: Type.Optional(orNull(Type.String({ minLength: 1, maxLength: 4096 }))),
-  url: Type.Optional(
-    Type.String({
-      maxLength: 8192,
-      pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$',
-      expected: 'an http or https URL',
-    }),
-  ),
-  headers: Type.Optional(Values),
-  enabled: Type.Optional(Type.Boolean()),
+  type: Type.Enum(['stdio', ...HTTP_TYPES]),
+  command: Type.String({
+    minLength: 1,
+    maxLength: 4096,
+    pattern: '^[^\\u0000-\\u001f]+$',
+    expected: 'one line',
+  }),
+  args: Type.Array(Text, { maxItems: 256 }),
+  env: Values,
+  cwd: orNull(Type.String({ minLength: 1, maxLength: 4096 })),
+  url: Type.String({
+    maxLength: 8192,
+    pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$',
+    expected: 'an http or https URL',
+  }),
+  headers: Values,
+  enabled: Type.Boolean(),
 }
-export const EntryInput = Type.Object(entry, {
-  additionalProperties: false,
+export const EntryInput = partial(entry, {
   minProperties: 1,
   examples: [{ command: 'npx', args: ['-y', '@modelcontextprotocol/server-github'] }],
 })
-export type EntryInput = Static<typeof EntryInput>
+export type EntryInput = Type.Static<typeof EntryInput>
 
 /** Options of every change of a file. */
+const undoOptions = optional({
+  scope: Type.String({ ...Scope, default: 'user' }),
+  project_path: ProjectPath,
+  dry_run: flag('Report what would change without changing anything'),
+  revision: Revision,
+})
 const options = {
-  scope: Type.Optional(Type.String({ ...Scope, default: 'user' })),
-  project_path: Type.Optional(ProjectPath),
-  dry_run: Type.Optional(
-    Type.Boolean({ default: false, description: 'Report what would change without changing anything' }),
-  ),
-  revision: Type.Optional(Revision),
-  create: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description: 'Create the folder of an agent that was not found on this computer',
-    }),
-  ),
-}
-export interface ChangeOptions {
-  readonly scope?: string
-  readonly project_path?: string
-  readonly dry_run?: boolean
-  readonly revision?: string
-  readonly create?: boolean
+  ...undoOptions,
+  create: flag('Create the folder of an agent that was not found on this computer'),
 }
 
 const ServerIds = Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 500 })
 
-export const PutServers = Type.Object(
-  {
-    servers: Type.Optional(mapOf('^[^\\u0000-\\u001f\\u007f]{1,128}$', EntryInput, 500)),
-    server_ids: Type.Optional(ServerIds),
-    enable: Type.Optional(
-      Type.Boolean({ default: false, description: 'Enable entries of `server_ids` that are disabled' }),
-    ),
-    remove: Type.Optional(
-      Type.Array(Name, {
-        minItems: 1,
-        maxItems: 500,
-        description: 'Names of entries to remove in the same change; only with `via: direct`',
-      }),
-    ),
-    mode: Type.Optional(
-      Type.Enum(['merge', 'replace'], {
-        default: 'merge',
-        description: '`replace` also removes the other entries that Toolroom manages in this file',
-      }),
-    ),
-    via: Type.Optional(
-      Type.Enum(['direct', 'gateway'], {
-        default: 'direct',
-        description:
-          '`gateway` writes entries that lead to the gateway: one for each of `server_ids`, or one for all servers',
-      }),
-    ),
-    ...options,
-  },
-  {
-    additionalProperties: false,
-    examples: [{ server_ids: ['github'], remove: ['fetch'], dry_run: true }],
-  },
-)
-export type PutServers = Static<typeof PutServers>
-component({ AgentServersInput: PutServers }, 'Entries to write')
+export const PutServers = partial({
+  servers: mapOf('^[^\\u0000-\\u001f\\u007f]{1,128}$', EntryInput, 500),
+  server_ids: ServerIds,
+  enable: flag('Enable entries of `server_ids` that are disabled'),
+  remove: Type.Array(Name, {
+    minItems: 1,
+    maxItems: 500,
+    description: 'Names of entries to remove in the same change; only with `via: direct`',
+  }),
+  mode: Type.Enum(['merge', 'replace'], {
+    default: 'merge',
+    description: '`replace` also removes the other entries that Toolroom manages in this file',
+  }),
+  via: Type.Enum(['direct', 'gateway'], {
+    default: 'direct',
+    description:
+      '`gateway` writes entries that lead to the gateway: one for each of `server_ids`, or one for all servers',
+  }),
+  ...options,
+})
+export type PutServers = Type.Static<typeof PutServers>
+component({ AgentServersInput: PutServers }, 'Entries to write', {
+  examples: [{ server_ids: ['github'], remove: ['fetch'], dry_run: true }],
+})
 
 const Names = Type.Array(Name, {
   minItems: 1,
@@ -103,68 +90,49 @@ const Names = Type.Array(Name, {
   description: 'All entries that Toolroom manages, if omitted',
 })
 
-const Remove = Type.Object({ names: Type.Optional(Names), ...options }, { additionalProperties: false })
+const Remove = partial({ names: Names, ...options })
 component({ AgentServersRemoval: Remove }, 'Entries to remove')
 export const RemoveBody = Type.Union([Remove, Type.Null()])
-export const RemoveQuery = Type.Object(
-  {
-    name: Type.Optional(Names),
-    scope: Type.Optional(Scope),
-    project_path: Type.Optional(ProjectPath),
-    dry_run: Type.Optional(Type.Boolean()),
-    revision: Type.Optional(Revision),
-  },
-  { additionalProperties: false },
-)
+export const RemoveQuery = partial({
+  name: Names,
+  scope: Scope,
+  project_path: ProjectPath,
+  dry_run: Type.Boolean(),
+  revision: Revision,
+})
 
-export const AddHttpServer = Type.Object(
-  {
-    server_id: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-    name: Type.Optional(Name),
-    type: Type.Optional(Type.Enum(['http', 'sse', 'streamable_http', 'streamable-http'])),
-    url: entry.url,
-    headers: entry.headers,
-    enabled: entry.enabled,
-    ...options,
-  },
-  { additionalProperties: false, minProperties: 1, examples: [{ server_id: 'docs' }] },
-)
-export type AddHttpServer = Static<typeof AddHttpServer>
-component({ AgentHttpServerInput: AddHttpServer }, 'A registered HTTP server, or an entry')
+export const AddHttpServer = partial({
+  server_id: Type.String({ minLength: 1, maxLength: 64 }),
+  name: Name,
+  type: Type.Enum(HTTP_TYPES),
+  url: entry.url,
+  headers: entry.headers,
+  enabled: entry.enabled,
+  ...options,
+})
+export type AddHttpServer = Type.Static<typeof AddHttpServer>
+component({ AgentHttpServerInput: AddHttpServer }, 'A registered HTTP server, or an entry', {
+  minProperties: 1,
+  examples: [{ server_id: 'docs' }],
+})
 
-const bridge = Type.Optional(
-  Type.Boolean({
-    default: false,
-    description: 'Write a local command instead of a URL; always used for agents that accept no URL',
-  }),
+const bridge = flag('Write a local command instead of a URL; always used for agents that accept no URL')
+const takeOver = flag(
+  'Park the entries in this file whose servers the gateway offers to the agent, so that it does not get their tools twice. `disconnect` restores them',
 )
-const takeOver = Type.Optional(
-  Type.Boolean({
-    default: false,
-    description:
-      'Park the entries in this file whose servers the gateway offers to the agent, so that it does not get their tools twice. `disconnect` restores them',
-  }),
-)
-const Connect = Type.Object({ bridge, take_over: takeOver, ...options }, { additionalProperties: false })
+const Connect = partial({ bridge, take_over: takeOver, ...options })
 component({ ConnectInput: Connect }, 'How to connect the agent')
 export const ConnectInput = Type.Union([Connect, Type.Null()])
-const Disconnect = Type.Object(options, { additionalProperties: false })
+const Disconnect = partial(options)
+export type ChangeOptions = Type.Static<typeof Disconnect>
 component({ DisconnectInput: Disconnect }, 'From which file to remove the entry')
 export const DisconnectInput = Type.Union([Disconnect, Type.Null()])
 
-export const UndoInput = Type.Object(
-  {
-    backup_id: Type.Optional(
-      Type.String({ maxLength: 40, description: 'From the history; the newest change if omitted' }),
-    ),
-    scope: options.scope,
-    project_path: options.project_path,
-    dry_run: options.dry_run,
-    revision: options.revision,
-  },
-  { additionalProperties: false },
-)
-export type UndoInput = Static<typeof UndoInput>
+export const UndoInput = partial({
+  backup_id: text('From the history; the newest change if omitted', { maxLength: 40 }),
+  ...undoOptions,
+})
+export type UndoInput = Type.Static<typeof UndoInput>
 component({ UndoInput }, 'Which change to undo')
 
 export const ChangeReport = Type.Object({
@@ -176,25 +144,20 @@ export const ChangeReport = Type.Object({
   added: Type.Array(Type.String()),
   updated: Type.Array(Type.String()),
   removed: Type.Array(Type.String()),
-  parked: Type.Array(Type.String(), {
-    description: 'Entries that the gateway replaces. They left the file and are kept by Toolroom',
+  parked: texts('Entries that the gateway replaces. They left the file and are kept by Toolroom'),
+  restored: texts('Parked entries that are back in the file'),
+  doubled: objects('Tools that the agent gets twice: from its own entry and from the gateway', {
+    name: text("The agent's own entry", { examples: ['github'] }),
+    server_id: Type.String({ examples: ['github'] }),
+    tools: texts('Empty if they are not known yet'),
   }),
-  restored: Type.Array(Type.String(), { description: 'Parked entries that are back in the file' }),
-  doubled: Type.Array(
-    Type.Object({
-      name: Type.String({ description: "The agent's own entry", examples: ['github'] }),
-      server_id: Type.String({ examples: ['github'] }),
-      tools: Type.Array(Type.String(), { description: 'Empty if they are not known yet' }),
-    }),
-    { description: 'Tools that the agent gets twice: from its own entry and from the gateway' },
-  ),
-  diff: Type.String({ description: 'A unified diff with secrets masked' }),
+  diff: text('A unified diff with secrets masked'),
   backup_id: orNull(Type.String()),
   revision: orNull(Revision),
   reload_hint: orNull(Type.String()),
   warnings: Type.Array(Type.String()),
 })
-export type ChangeReport = Static<typeof ChangeReport>
+export type ChangeReport = Type.Static<typeof ChangeReport>
 component({ AgentChangeReport: ChangeReport }, "What has changed in the agent's file")
 
 const BackupView = Type.Object({
@@ -205,77 +168,50 @@ const BackupView = Type.Object({
   path: Type.String({ examples: ['/home/me/.cursor/mcp.json'] }),
   action: BackupAction,
   names: Type.Array(Type.String({ examples: ['github'] })),
-  original: Type.Boolean({
-    description: "The content from before Toolroom's first change. It is never deleted",
-  }),
-  bytes: orNull(Type.Integer({ minimum: 0, description: 'Null if there was no file', examples: [412] })),
+  original: boolean("The content from before Toolroom's first change. It is never deleted"),
+  bytes: orNull(integer('Null if there was no file', { minimum: 0, examples: [412] })),
 })
 component({ Backup: BackupView }, "The content of an agent's file from before a change")
 export const BackupList = listOf(BackupView)
-export type BackupItem = Static<typeof BackupList>['items'][number]
+export type BackupItem = Type.Static<typeof BackupList>['items'][number]
 
-const Restore = Type.Object(
-  {
-    agent_type: Type.Optional(
-      Type.String({
-        pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
-        expected: 'the type of an agent',
-        description: 'All agents if omitted',
-        examples: ['cursor'],
-      }),
-    ),
-    scope: Type.Optional(
-      Type.String({ maxLength: 40, pattern: '^[a-z][a-z-]*$', expected: 'the name of a scope' }),
-    ),
-    project_path: Type.Optional(ProjectPath),
-    dry_run: Type.Optional(
-      Type.Boolean({ default: false, description: 'Report what would change without changing anything' }),
-    ),
-  },
-  { additionalProperties: false, examples: [{ agent_type: 'cursor', dry_run: true }] },
-)
-component({ RestoreInput: Restore }, 'Which files to restore')
+const Restore = partial({
+  agent_type: text('All agents if omitted', {
+    pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
+    expected: 'the type of an agent',
+    examples: ['cursor'],
+  }),
+  scope: Scope,
+  project_path: ProjectPath,
+  dry_run: options.dry_run,
+})
+component({ RestoreInput: Restore }, 'Which files to restore', {
+  examples: [{ agent_type: 'cursor', dry_run: true }],
+})
 export const RestoreInput = Type.Union([Restore, Type.Null()])
-export type RestoreInput = NonNullable<Static<typeof RestoreInput>>
+export type RestoreInput = NonNullable<Type.Static<typeof RestoreInput>>
 
-const {
-  agent_type,
-  scope,
-  path,
-  changed,
-  updated,
-  removed,
-  restored,
-  diff,
-  backup_id,
-  reload_hint,
-  warnings,
-} = ChangeReport.properties
+const report = ChangeReport.properties
 
 export const RestoreReport = Type.Object({
   dry_run: Type.Boolean(),
-  items: Type.Array(
-    Type.Object({
-      agent_type,
-      scope,
-      path,
-      changed,
-      exact: Type.Boolean({
-        description: "The file has every byte from before Toolroom's first change, or would have",
-      }),
-      updated,
-      removed,
-      restored,
-      diff,
-      backup_id,
-      reload_hint,
-      warnings,
-      problem: orNull(Type.String({ description: 'Why this file was not changed' })),
-    }),
-    { description: 'One for each file that has something of Toolroom' },
-  ),
+  items: objects('One for each file that has something of Toolroom', {
+    agent_type: report.agent_type,
+    scope: report.scope,
+    path: report.path,
+    changed: report.changed,
+    exact: boolean("The file has every byte from before Toolroom's first change, or would have"),
+    updated: report.updated,
+    removed: report.removed,
+    restored: report.restored,
+    diff: report.diff,
+    backup_id: report.backup_id,
+    reload_hint: report.reload_hint,
+    warnings: report.warnings,
+    problem: textOrNull('Why this file was not changed'),
+  }),
   total: Type.Integer({ minimum: 0 }),
 })
 component({ RestoreReport }, 'What changed in each file')
-export type RestoreReport = Static<typeof RestoreReport>
+export type RestoreReport = Type.Static<typeof RestoreReport>
 export type RestoredFile = RestoreReport['items'][number]

@@ -1,11 +1,11 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { boolean, integer, objects, optional, partial, text, textOrNull, texts } from '../../kernel/fields.ts'
 import { component, listOf, orNull, Timestamp } from '../../kernel/wire.ts'
 import { masked } from '../../servers/shared/server-fields.ts'
 
 /** No pattern: an unknown type is `not_found`. */
 export const AgentKey = Type.Object({
-  agent_type: Type.String({ description: 'The type, or one of its aliases', examples: ['claude-code'] }),
+  agent_type: text('The type, or one of its aliases', { examples: ['claude-code'] }),
 })
 
 const AgentType = Type.String({ examples: ['claude-code'] })
@@ -13,19 +13,17 @@ const ScopeName = Type.String({ maxLength: 40, pattern: '^[a-z][a-z-]*$', exampl
 const Path = Type.String({ examples: ['/home/me/.claude.json'] })
 const EntryName = Type.String({ minLength: 1, maxLength: 128, examples: ['github'] })
 
-export const ProjectPath = Type.String({
+export const ProjectPath = text('The folder of a project, for scopes inside a project; requires the token', {
   minLength: 1,
   maxLength: 4096,
   pattern: '^(?:/|[A-Za-z]:[\\\\/]|\\\\\\\\)[^\\u0000-\\u001f]*$',
   expected: 'an absolute path',
-  description: 'The folder of a project, for scopes inside a project; requires the token',
   examples: ['/home/me/shop'],
 })
 
-export const Revision = Type.String({
+export const Revision = text('SHA-256 of the file as you read it', {
   pattern: '^[0-9a-f]{64}$',
   expected: 'a revision from an earlier response',
-  description: 'SHA-256 of the file as you read it',
   examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
 })
 
@@ -44,22 +42,20 @@ const ScopeView = Type.Object({
   revision: orNull(Revision),
   server_count: Type.Integer({ minimum: 0 }),
   parse_error: Type.Union([ParseError, Type.Null()]),
-  problem: orNull(Type.String({ description: 'Why the file is not used or not edited' })),
+  problem: textOrNull('Why the file is not used or not edited'),
   note: orNull(Type.String()),
 })
 
 const DRIFTS = ['external_edit', 'entry_removed'] as const
 
-const Drift = Type.Array(
-  Type.Object({
-    scope: ScopeName,
-    name: EntryName,
-    verdict: Type.Enum(DRIFTS, {
-      description: 'Another program changed or removed an entry that Toolroom wrote',
-    }),
+const Drift = objects({
+  scope: ScopeName,
+  name: EntryName,
+  verdict: Type.Enum(DRIFTS, {
+    description: 'Another program changed or removed an entry that Toolroom wrote',
   }),
-)
-export type Drift = Static<typeof Drift>
+})
+export type Drift = Type.Static<typeof Drift>
 
 const summary = {
   agent_type: AgentType,
@@ -86,89 +82,69 @@ const EntryView = Type.Object({
   cwd: Type.Optional(orNull(Type.String())),
   url: Type.Optional(Type.String()),
   headers: Type.Optional(masked({ Authorization: '***' })),
-  enabled: orNull(Type.Boolean({ description: 'Null if only the agent itself can tell' })),
-  parked: Type.Boolean({
-    description:
-      'Removed from the file and kept by Toolroom: disabled in an agent that has no switch, or replaced by the gateway entry',
-  }),
-  managed: Type.Boolean({ description: 'Written by Toolroom' }),
-  linked_server_id: orNull(Type.String({ description: 'The registered server behind this entry' })),
-  differs: Type.Array(Type.String(), {
-    description:
-      'Where it differs from the registered server that it is linked to, or that has its name. References are not compared',
-    examples: [['env GITHUB_TOKEN']],
-  }),
+  enabled: orNull(boolean('Null if only the agent itself can tell')),
+  parked: boolean(
+    'Removed from the file and kept by Toolroom: disabled in an agent that has no switch, or replaced by the gateway entry',
+  ),
+  managed: boolean('Written by Toolroom'),
+  linked_server_id: textOrNull('The registered server behind this entry'),
+  differs: texts(
+    'Where it differs from the registered server that it is linked to, or that has its name. References are not compared',
+    { examples: [['env GITHUB_TOKEN']] },
+  ),
   scope: ScopeName,
   line: orNull(Type.Integer({ minimum: 1 })),
-  problem: orNull(Type.String({ description: 'Why the agent ignores the entry' })),
+  problem: textOrNull('Why the agent ignores the entry'),
 })
-export type EntryView = Static<typeof EntryView>
+export type EntryView = Type.Static<typeof EntryView>
 component({ AgentEntry: EntryView }, "An entry of an agent's file")
 
 const Count = Type.Integer({ minimum: 0, examples: [12] })
 const Visible = Type.Object({
   tools: Count,
-  tokens: Type.Integer({
-    minimum: 0,
-    description: 'What its tool list takes in its context',
-    examples: [3100],
-  }),
-  by_server: Type.Array(
-    Type.Object({ server_id: Type.String({ examples: ['github'] }), tools: Count, tokens: Count }),
-  ),
+  tokens: integer('What its tool list takes in its context', { minimum: 0, examples: [3100] }),
+  by_server: objects({ server_id: Type.String({ examples: ['github'] }), tools: Count, tokens: Count }),
 })
-export type Visible = Static<typeof Visible>
+export type Visible = Type.Static<typeof Visible>
 
 const AgentSummary = Type.Object({
   ...summary,
-  servers: Type.Optional(Type.Array(EntryView, { description: 'With `include=servers`' })),
-  visible: Type.Optional(
-    Type.Object(Visible.properties, {
+  ...optional({
+    servers: Type.Array(EntryView, { description: 'With `include=servers`' }),
+    visible: Type.Object(Visible.properties, {
       description: 'With `include=tools`. What the gateway offers to the agent now',
     }),
-  ),
-  gateway_servers: Type.Optional(
-    orNull(
+    gateway_servers: orNull(
       Type.Array(Type.String({ examples: ['github'] }), {
         description:
           'With `include=tools`. The servers that the agent may use at the gateway. Null: all exposed servers',
       }),
     ),
-  ),
-  connected_via: Type.Optional(
-    orNull(
+    connected_via: orNull(
       Type.Enum(['gateway', 'direct'], {
         description:
           'With `include=tools`. `gateway`: an entry leads to Toolroom. `direct`: entries start or reach registered servers themselves',
       }),
     ),
-  ),
-  last_seen_at: Type.Optional(
-    orNull(
+    last_seen_at: orNull(
       Type.String({
         ...Timestamp,
         description: 'With `include=tools`. When a key of the agent was last used, within a minute',
       }),
     ),
-  ),
+  }),
 })
 component({ AgentSummary }, 'An agent and its files')
 export const AgentList = listOf(AgentSummary)
-export type AgentSummary = Static<typeof AgentSummary>
+export type AgentSummary = Type.Static<typeof AgentSummary>
 
-export const AgentListQuery = Type.Object(
-  {
-    include: Type.Optional(
-      Type.String({
-        pattern: '^(servers|tools)(,(servers|tools))?$',
-        expected: 'servers, tools or servers,tools',
-        description: '`servers`: the entries of each agent. `tools`: what each agent gets from the gateway',
-        examples: ['servers,tools'],
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const AgentListQuery = partial({
+  include: text('`servers`: the entries of each agent. `tools`: what each agent gets from the gateway', {
+    pattern: '^(servers|tools)(,(servers|tools))?$',
+    expected: 'servers, tools or servers,tools',
+    examples: ['servers,tools'],
+  }),
+})
 
 export const AgentView = Type.Object({
   ...summary,
@@ -178,37 +154,26 @@ export const AgentView = Type.Object({
   revision: orNull(Revision),
   notes: Type.Array(Type.String()),
 })
-export type AgentView = Static<typeof AgentView>
+export type AgentView = Type.Static<typeof AgentView>
 component({ Agent: AgentView }, 'An agent, its files and their entries')
 
-export const AgentQuery = Type.Object(
-  { scope: Type.Optional(ScopeName), project_path: Type.Optional(ProjectPath) },
-  { additionalProperties: false },
-)
+export const AgentQuery = partial({
+  scope: ScopeName,
+  project_path: ProjectPath,
+})
 
-export const FileQuery = Type.Object(
-  {
-    ...AgentQuery.properties,
-    first_line: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 10_000_000, default: 1, description: 'The first line to show' }),
-    ),
-    limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 500, default: 200, description: 'The number of lines' }),
-    ),
-  },
-  { additionalProperties: false },
-)
-export type FileQuery = Static<typeof FileQuery>
+export const FileQuery = partial({
+  ...AgentQuery.properties,
+  first_line: integer('The first line to show', { minimum: 1, maximum: 10_000_000, default: 1 }),
+  limit: integer('The number of lines', { minimum: 1, maximum: 500, default: 200 }),
+})
+export type FileQuery = Type.Static<typeof FileQuery>
 
 const FileLine = Type.Object({
   line: Type.Integer({ minimum: 1, examples: [4] }),
-  text: Type.String({ description: 'With secrets masked', examples: ['    "command": "npx"'] }),
-  cut: Type.Boolean({
-    description: 'The line is longer than 2,000 characters, or than 20,000 before masking',
-  }),
-  fault_column: orNull(
-    Type.Integer({ minimum: 1, description: 'Where `text` cannot be parsed; null for other lines' }),
-  ),
+  text: text('With secrets masked', { examples: ['    "command": "npx"'] }),
+  cut: boolean('The line is longer than 2,000 characters, or than 20,000 before masking'),
+  fault_column: orNull(integer('Where `text` cannot be parsed; null for other lines', { minimum: 1 })),
 })
 
 export const FileView = Type.Object({
@@ -222,17 +187,14 @@ export const FileView = Type.Object({
     description: 'Empty if the file is not UTF-8, too large or not a regular file',
   }),
   parse_error: Type.Union([ParseError, Type.Null()]),
-  problem: orNull(Type.String({ description: 'Why the file is not used' })),
+  problem: textOrNull('Why the file is not used'),
 })
-export type FileView = Static<typeof FileView>
+export type FileView = Type.Static<typeof FileView>
 component({ AgentFile: FileView }, "Lines of an agent's file, with secrets masked")
 
 export const HttpEntries = listOf(EntryView)
 
-export const EffectiveQuery = Type.Object(
-  { project_path: Type.Optional(ProjectPath) },
-  { additionalProperties: false },
-)
+export const EffectiveQuery = partial({ project_path: ProjectPath })
 
 const EntryLocation = Type.Object({
   scope: ScopeName,
@@ -248,7 +210,7 @@ export const Effective = listOf(
   }),
 )
 component({ EffectiveEntryList: Effective }, 'The entries that the agent uses')
-export type EffectiveEntry = Static<typeof Effective>['items'][number]
+export type EffectiveEntry = Type.Static<typeof Effective>['items'][number]
 
 export const BackupAction = Type.Enum(['set', 'remove', 'undo', 'restore', 'foreign_edit'], {
   description: '`foreign_edit`: what another program wrote during a change of ours',
@@ -262,9 +224,9 @@ export const History = listOf(
     path: Path,
     action: BackupAction,
     names: Type.Array(Type.String()),
-    current: Type.Boolean({ description: 'The file has not changed since' }),
+    current: boolean('The file has not changed since'),
     request_id: orNull(Type.String()),
   }),
 )
 component({ AgentChangeList: History }, "Toolroom's changes to the agent's files, newest first")
-export type HistoryItem = Static<typeof History>['items'][number]
+export type HistoryItem = Type.Static<typeof History>['items'][number]

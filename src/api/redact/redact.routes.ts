@@ -1,16 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
+import { closed } from '../../kernel/fields.ts'
 import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
 import { component, operationsOf } from '../../kernel/wire.ts'
 
-const RedactInput = Type.Object(
-  { text: Type.String({ maxLength: 262_144 }) },
-  {
-    additionalProperties: false,
-    examples: [{ text: 'curl -H "Authorization: Bearer sk-live-51H8" https://api.example' }],
-  },
-)
-component({ RedactInput }, 'A text that may contain secrets')
+const RedactInput = closed({ text: Type.String({ maxLength: 262_144 }) })
+component({ RedactInput }, 'A text that may contain secrets', {
+  examples: [{ text: 'curl -H "Authorization: Bearer sk-live-51H8" https://api.example' }],
+})
 
 const Redacted = Type.Object({
   text: Type.String({ examples: ['curl -H "Authorization: Bearer ***" https://api.example'] }),

@@ -1,22 +1,21 @@
 import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
 import { type SettingName, Settings } from '../../kernel/config/settings.ts'
+import { boolean, closed, text } from '../../kernel/fields.ts'
 import { component, listOf, orNull } from '../../kernel/wire.ts'
 
 const SOURCES = ['flag', 'environment', 'env_file', 'config_file', 'generated', 'default'] as const
 
 export const SettingView = Type.Object({
-  key: Type.String({ description: 'The name in config.json', examples: ['log_level'] }),
-  env: Type.String({ description: 'The environment variable', examples: ['LOG_LEVEL'] }),
+  key: text('The name in config.json', { examples: ['log_level'] }),
+  env: text('The environment variable', { examples: ['LOG_LEVEL'] }),
   value: Type.Unknown({
     description: 'As it is set now. A secret that is set is `***`, a setting without a value is null',
     examples: ['info'],
   }),
   default: Type.Unknown({ description: 'Null without a default', examples: ['info'] }),
   source: Type.Enum(SOURCES, { description: 'Where the value comes from' }),
-  restart_needed: Type.Boolean({
-    description: 'The service still runs with another value, until it is restarted',
-  }),
+  restart_needed: boolean('The service still runs with another value, until it is restarted'),
   secret: Type.Boolean(),
 })
 export type SettingView = Static<typeof SettingView>
@@ -31,14 +30,16 @@ export const FIXED: Readonly<Partial<Record<SettingName, string>>> = {
 }
 
 /** Null removes the setting from config.json. */
-export const SettingsPatch = Type.Object(
+export const SettingsPatch = closed(
   Object.fromEntries(
     Object.entries(Settings.properties).map(([name, schema]) => [name, Type.Optional(inputOf(name, schema))]),
   ),
-  { additionalProperties: false, minProperties: 1, examples: [{ log_level: 'debug' }] },
 )
 export type SettingsPatch = Readonly<Partial<Record<SettingName, unknown>>>
-component({ SettingsPatch }, 'The settings to write to config.json; null removes one')
+component({ SettingsPatch }, 'The settings to write to config.json; null removes one', {
+  minProperties: 1,
+  examples: [{ log_level: 'debug' }],
+})
 
 function inputOf(name: string, schema: TSchema): TSchema {
   const reason = FIXED[name as SettingName]
@@ -48,7 +49,7 @@ function inputOf(name: string, schema: TSchema): TSchema {
 }
 
 export const NewToken = Type.Object({
-  token: Type.String({ description: 'Shown only here', examples: ['fedcba9876543210'.repeat(4)] }),
+  token: text('Shown only here', { examples: ['fedcba9876543210'.repeat(4)] }),
 })
 component({ NewToken }, 'The new token')
 

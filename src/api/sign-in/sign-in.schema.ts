@@ -1,4 +1,5 @@
 import * as Type from 'typebox'
+import { closed } from '../../kernel/fields.ts'
 import { component, Timestamp } from '../../kernel/wire.ts'
 
 const Code = Type.String({ minLength: 1, maxLength: 128, examples: ['kO2l0dQ0Xl5rYk3fN0rJrg'] })
@@ -6,7 +7,7 @@ const Code = Type.String({ minLength: 1, maxLength: 128, examples: ['kO2l0dQ0Xl5
 export const LoginCode = Type.Object({ code: Code, expires_at: Timestamp })
 component({ LoginCode }, 'A code that can be exchanged for the token once')
 
-export const LoginInput = Type.Object({ code: Code }, { additionalProperties: false })
+export const LoginInput = closed({ code: Code })
 component({ LoginInput }, 'The code to exchange')
 
 export const Login = Type.Object({ token: Type.String({ examples: ['fedcba9876543210'.repeat(4)] }) })

@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { integer, objects, partial, text } from '../../kernel/fields.ts'
 import { component, ID_PATTERN, mapOf, orNull } from '../../kernel/wire.ts'
 import { MAX_SERVERS, MAX_TOOLS, ServerId, TOOL_NAME_PATTERN } from '../../servers/shared/server-fields.ts'
 
@@ -24,22 +24,18 @@ export const ToolNames = orNull(
 )
 
 /** Omitted fields keep their value. `tools` replaces the stored map. */
-export const AgentToolsInput = Type.Object(
-  {
-    tool_mode: Type.Optional(ToolMode),
-    servers: Type.Optional(ServerIds),
-    tools: Type.Optional(mapOf(ID_PATTERN, ToolNames, MAX_SERVERS)),
-  },
-  {
-    additionalProperties: false,
-    minProperties: 1,
-    examples: [{ servers: ['github'], tools: { github: ['create_issue', 'search_issues'] } }],
-  },
-)
-export type AgentToolsInput = Static<typeof AgentToolsInput>
-component({ AgentToolsInput }, 'Which tools the agent sees')
+export const AgentToolsInput = partial({
+  tool_mode: ToolMode,
+  servers: ServerIds,
+  tools: mapOf(ID_PATTERN, ToolNames, MAX_SERVERS),
+})
+export type AgentToolsInput = Type.Static<typeof AgentToolsInput>
+component({ AgentToolsInput }, 'Which tools the agent sees', {
+  minProperties: 1,
+  examples: [{ servers: ['github'], tools: { github: ['create_issue', 'search_issues'] } }],
+})
 
-const Tokens = Type.Integer({ minimum: 0, description: 'Estimated: characters / 4', examples: [180] })
+const Tokens = integer('Estimated: characters / 4', { minimum: 0, examples: [180] })
 const Count = Type.Integer({ minimum: 0, examples: [2] })
 
 export const AgentToolsView = Type.Object({
@@ -59,19 +55,14 @@ export const AgentToolsView = Type.Object({
         'What the agent can use now. `tokens`: what its tool list takes in its context in this tool mode',
     },
   ),
-  tokens_full: Type.Integer({
-    minimum: 0,
-    description: 'What the tool list would take in the mode `full`',
-    examples: [180],
-  }),
-  by_server: Type.Array(Type.Object({ server_id: ServerId, tools: Count, tokens: Tokens })),
+  tokens_full: integer('What the tool list would take in the mode `full`', { minimum: 0, examples: [180] }),
+  by_server: objects({ server_id: ServerId, tools: Count, tokens: Tokens }),
 })
-export type AgentToolsView = Static<typeof AgentToolsView>
+export type AgentToolsView = Type.Static<typeof AgentToolsView>
 component({ AgentTools: AgentToolsView }, 'Which tools the agent sees, and what they cost')
 
 export const AgentKey = Type.Object({
-  agent_type: Type.String({
-    description: 'An agent type, an alias of one, or the agent type of a gateway key',
+  agent_type: text('An agent type, an alias of one, or the agent type of a gateway key', {
     examples: ['claude-code'],
   }),
 })

@@ -1,4 +1,5 @@
 import * as Type from 'typebox'
+import { anyObject, text } from '../../kernel/fields.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { ServerId } from '../../servers/shared/server-fields.ts'
 import { KEY_REFUSALS } from '../messages/rpc-response.ts'
@@ -10,7 +11,7 @@ const Message = Type.Object(
     jsonrpc: Type.Literal('2.0'),
     id: Type.Optional(Type.Union([Type.String(), Type.Integer(), Type.Null()])),
     method: Type.Optional(Type.String()),
-    params: Type.Optional(Type.Object({}, { additionalProperties: true })),
+    params: Type.Optional(anyObject()),
     result: Type.Optional(Type.Unknown()),
     error: Type.Optional(
       Type.Object({ code: Type.Integer(), message: Type.String(), data: Type.Optional(Type.Unknown()) }),
@@ -28,7 +29,7 @@ const message = (description: string, examples?: object) => ({
   description,
   content: { 'application/json': { schema: Message, ...(examples && { examples }) } },
 })
-const stream = { schema: Type.String({ description: 'Server-sent events, each with one message' }) }
+const stream = { schema: text('Server-sent events, each with one message') }
 const refusal = (code: keyof typeof KEY_REFUSALS) => ({
   value: {
     jsonrpc: '2.0',
@@ -46,12 +47,10 @@ const refused = {
 }
 const session = Type.Object({
   'mcp-session-id': Type.Optional(
-    Type.String({
-      description: 'The session, for the revisions up to 2025-11-25. From the response to initialize',
-    }),
+    text('The session, for the revisions up to 2025-11-25. From the response to initialize'),
   ),
   'mcp-protocol-version': Type.Optional(
-    Type.String({ description: 'The revision of MCP', examples: ['2025-11-25', '2026-07-28'] }),
+    text('The revision of MCP', { examples: ['2025-11-25', '2026-07-28'] }),
   ),
 })
 

@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { closed, text } from '../../kernel/fields.ts'
 import { component, listOf, orNull, Timestamp } from '../../kernel/wire.ts'
 
 const Name = Type.String({
@@ -9,20 +9,20 @@ const Name = Type.String({
   expected: 'a single line of text',
   examples: ['Claude Code on the laptop'],
 })
-const AgentType = Type.String({
-  pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
-  expected: 'an agent type: lower-case letters, digits and -, at most 64 characters',
-  description:
-    'The agent that uses the key. Its calls are listed under this type in metrics, logs and the live stream',
-  examples: ['claude-code'],
-})
-
-export const KeyInput = Type.Object(
-  { name: Type.Optional(Name), agent_type: AgentType },
-  { additionalProperties: false, examples: [{ agent_type: 'claude-code' }] },
+const AgentType = text(
+  'The agent that uses the key. Its calls are listed under this type in metrics, logs and the live stream',
+  {
+    pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
+    expected: 'an agent type: lower-case letters, digits and -, at most 64 characters',
+    examples: ['claude-code'],
+  },
 )
-export type KeyInput = Static<typeof KeyInput>
-component({ GatewayKeyInput: KeyInput }, 'A gateway key to create')
+
+export const KeyInput = closed({ name: Type.Optional(Name), agent_type: AgentType })
+export type KeyInput = Type.Static<typeof KeyInput>
+component({ GatewayKeyInput: KeyInput }, 'A gateway key to create', {
+  examples: [{ agent_type: 'claude-code' }],
+})
 
 export const KeyView = Type.Object({
   id: Type.String({ examples: ['key_0123456789ab'] }),
@@ -31,15 +31,15 @@ export const KeyView = Type.Object({
   created_at: Timestamp,
   last_used_at: orNull(Timestamp),
 })
-export type KeyView = Static<typeof KeyView>
+export type KeyView = Type.Static<typeof KeyView>
 component({ GatewayKey: KeyView }, 'A gateway key, without its value')
 export const KeyList = listOf(KeyView)
 
 export const NewKey = Type.Object({
   ...KeyView.properties,
-  key: Type.String({ description: 'Shown only once. Toolroom stores a digest of it', examples: ['tk_…'] }),
+  key: text('Shown only once. Toolroom stores a digest of it', { examples: ['tk_…'] }),
 })
-export type NewKey = Static<typeof NewKey>
+export type NewKey = Type.Static<typeof NewKey>
 component({ NewGatewayKey: NewKey }, 'The new gateway key')
 
 export const KeyId = Type.Object({ id: Type.String({ examples: ['key_0123456789ab'] }) })

@@ -1,19 +1,18 @@
 import * as Type from 'typebox'
+import { partial, text, textOrNull } from '../../kernel/fields.ts'
 import { HeldChange, ToolList } from '../../kernel/tool-fields.ts'
 import { component, orNull } from '../../kernel/wire.ts'
 
-const Hash = Type.String({
-  pattern: '^[0-9a-f]{64}$',
-  expected: 'the hash of a definition, 64 hexadecimal digits',
-  description:
-    'The hash of the definition that you have reviewed. If it has changed since, it is not approved',
-})
-const Approval = Type.Object({ hash: Type.Optional(Hash) }, { additionalProperties: false, examples: [{}] })
-component({ ApproveInput: Approval }, 'What to approve')
+const Hash = text(
+  'The hash of the definition that you have reviewed. If it has changed since, it is not approved',
+  { pattern: '^[0-9a-f]{64}$', expected: 'the hash of a definition, 64 hexadecimal digits' },
+)
+const Approval = partial({ hash: Hash })
+component({ ApproveInput: Approval }, 'What to approve', { examples: [{}] })
 export const ApproveInput = Type.Union([Approval, Type.Null()], { examples: [{}] })
 
 export const PromptKey = Type.Object({
-  id: Type.String({ description: 'The id, or the exact name', examples: ['github'] }),
+  id: text('The id, or the exact name', { examples: ['github'] }),
   prompt: Type.String({ examples: ['review'] }),
 })
 
@@ -26,7 +25,7 @@ export const Prompt = Type.Object({
   title: orNull(Type.String()),
   description: orNull(Type.String()),
   arguments: Type.Array(Type.Unknown(), { description: 'As the server sent them' }),
-  hash: Type.String({ description: 'SHA-256 of the definition. It changes whenever the prompt changes' }),
+  hash: text('SHA-256 of the definition. It changes whenever the prompt changes'),
   state: State,
   change: orNull(HeldChange),
 })
@@ -38,8 +37,8 @@ export const PromptList = Type.Object({ items: Type.Array(Prompt), total, next_c
 component({ PromptList }, 'The prompts of a server')
 
 export const Instructions = Type.Object({
-  instructions: orNull(Type.String({ description: 'The current text, also while it is held' })),
-  hash: orNull(Type.String({ description: 'SHA-256 of the text, null without one' })),
+  instructions: textOrNull('The current text, also while it is held'),
+  hash: textOrNull('SHA-256 of the text, null without one'),
   state: State,
   change: orNull(HeldChange),
 })

@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { closed, flag, partial, text } from '../../kernel/fields.ts'
 import { component, ID_PATTERN, listOf, mapOf, Timestamp } from '../../kernel/wire.ts'
 import { MAX_SERVERS } from '../../servers/shared/server-fields.ts'
 import { AgentToolsView, ServerIds, ToolNames } from '../catalogue/visibility.schema.ts'
@@ -8,19 +8,15 @@ import { AgentToolsView, ServerIds, ToolNames } from '../catalogue/visibility.sc
 export const PresetKey = Type.Object({ name: Type.String({ examples: ['work'] }) })
 
 /** A whole preset: omitted fields get their default. */
-export const PresetInput = Type.Object(
-  {
-    servers: Type.Optional(ServerIds),
-    tools: Type.Optional(mapOf(ID_PATTERN, ToolNames, MAX_SERVERS)),
-  },
-  {
-    additionalProperties: false,
-    minProperties: 1,
-    examples: [{ servers: ['github'], tools: { github: ['create_issue', 'search_issues'] } }],
-  },
-)
-component({ PresetInput }, 'The whole preset. Omitted fields mean all servers, and all tools of each')
-export type PresetInput = Static<typeof PresetInput>
+export const PresetInput = partial({
+  servers: ServerIds,
+  tools: mapOf(ID_PATTERN, ToolNames, MAX_SERVERS),
+})
+component({ PresetInput }, 'The whole preset. Omitted fields mean all servers, and all tools of each', {
+  minProperties: 1,
+  examples: [{ servers: ['github'], tools: { github: ['create_issue', 'search_issues'] } }],
+})
+export type PresetInput = Type.Static<typeof PresetInput>
 
 export const PresetView = Type.Object({
   name: Type.String({ examples: ['work'] }),
@@ -29,29 +25,20 @@ export const PresetView = Type.Object({
   updated_at: Timestamp,
 })
 component({ Preset: PresetView }, 'A named choice of servers and tools')
-export type PresetView = Static<typeof PresetView>
+export type PresetView = Type.Static<typeof PresetView>
 
 export const PresetList = listOf(PresetView)
 
-export const ApplyInput = Type.Object(
-  {
-    preset: Type.String({
-      pattern: ID_PATTERN,
-      expected: 'the name of a preset',
-      description: 'The name of a preset',
-      examples: ['work'],
-    }),
-    dry_run: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description: 'Report what the agent would see without changing anything',
-      }),
-    ),
-  },
-  { additionalProperties: false, examples: [{ preset: 'work', dry_run: true }] },
-)
-component({ ApplyInput }, 'The preset to apply')
-export type ApplyInput = Static<typeof ApplyInput>
+export const ApplyInput = closed({
+  preset: text('The name of a preset', {
+    pattern: ID_PATTERN,
+    expected: 'the name of a preset',
+    examples: ['work'],
+  }),
+  dry_run: flag('Report what the agent would see without changing anything'),
+})
+component({ ApplyInput }, 'The preset to apply', { examples: [{ preset: 'work', dry_run: true }] })
+export type ApplyInput = Type.Static<typeof ApplyInput>
 
 export const ApplyReport = Type.Object({
   preset: Type.String({ examples: ['work'] }),
@@ -61,7 +48,7 @@ export const ApplyReport = Type.Object({
   ...AgentToolsView.properties,
 })
 component({ AppliedPreset: ApplyReport }, 'Which tools the agent sees now, or would see')
-export type ApplyReport = Static<typeof ApplyReport>
+export type ApplyReport = Type.Static<typeof ApplyReport>
 
 /** A preset as it is stored. */
 export interface Preset {

@@ -1,6 +1,6 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { type ContainerCommand, readContainerCommand } from '../../kernel/containers/container-command.ts'
+import { integer, objects, text, textOrNull, texts } from '../../kernel/fields.ts'
 import { type Carrier, maskArgs } from '../../kernel/secrets/secrets.ts'
 import type { Isolation } from '../../kernel/server-state.ts'
 import { orNull } from '../../kernel/wire.ts'
@@ -42,19 +42,17 @@ export const containerField = orNull(
   Type.Object(
     {
       image: Type.String({ examples: ['mcp/time'] }),
-      entrypoint: orNull(Type.String({ description: 'In place of that of the image' })),
-      args: Type.Array(Type.String(), { description: 'Of the program in the image. Secrets are masked' }),
-      env: Type.Array(Type.String(), { description: 'The names of the variables that it gets' }),
-      mounts: Type.Array(
-        Type.Object({
-          source: Type.String({ description: 'A path of this computer, or a volume' }),
-          target: Type.String(),
-          access: Type.Enum(['write', 'read']),
-        }),
-      ),
+      entrypoint: textOrNull('In place of that of the image'),
+      args: texts('Of the program in the image. Secrets are masked'),
+      env: texts('The names of the variables that it gets'),
+      mounts: objects({
+        source: text('A path of this computer, or a volume'),
+        target: Type.String(),
+        access: Type.Enum(['write', 'read']),
+      }),
       network: Type.Enum(['none', 'full']),
-      memory_mb: orNull(Type.Integer({ description: 'null: the default of `isolation_options`' })),
-      pids: orNull(Type.Integer({ description: 'null: the default of `isolation_options`' })),
+      memory_mb: orNull(integer('null: the default of `isolation_options`')),
+      pids: orNull(integer('null: the default of `isolation_options`')),
     },
     {
       description:
@@ -63,7 +61,7 @@ export const containerField = orNull(
   ),
 )
 
-export function shownContainer(definition: Carrier): Static<typeof containerField> {
+export function shownContainer(definition: Carrier): Type.Static<typeof containerField> {
   const found = containerImport(definition)
   if (!found?.ok) return null
   const { image, entrypoint, args, env, mounts, network, memory_mb, pids } = found.container

@@ -1,75 +1,56 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { anyObject, integer, partial, text, textOrNull } from '../../kernel/fields.ts'
 import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../../kernel/wire.ts'
-import { Instant } from '../time-range.ts'
+import { LogFilters } from '../logs/logs.schema.ts'
 
 const LABEL = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
+const { server_id, since, until } = LogFilters.properties
 const STATUSES = ['ok', 'error', 'timeout', 'cancelled'] as const
 
-export const CallQuery = Type.Object(
-  {
-    server_id: Type.Optional(
-      Type.Array(Type.String({ pattern: ID_PATTERN }), { maxItems: 50, description: 'May be repeated' }),
-    ),
-    tool: Type.Optional(Type.String({ pattern: LABEL, description: "The server's own name of the tool" })),
-    agent_type: Type.Optional(Type.String({ pattern: ID_PATTERN })),
-    session_id: Type.Optional(Type.String({ pattern: LABEL })),
-    status: Type.Optional(
-      Type.Array(Type.Enum(STATUSES), { maxItems: STATUSES.length, description: 'May be repeated' }),
-    ),
-    min_ms: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 86_400_000,
-        description: 'Only calls that took at least this long',
-      }),
-    ),
-    since: Type.Optional(Instant),
-    until: Type.Optional(Instant),
-    search: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 256,
-        description:
-          'Text in the tool, the error code or the error message, ignoring case. It needs the token, because it can find out what an error message says',
-      }),
-    ),
-    ...pageQuery(),
-  },
-  { additionalProperties: false },
-)
-export type CallQuery = Static<typeof CallQuery>
+export const CallQuery = partial({
+  server_id,
+  tool: text("The server's own name of the tool", { pattern: LABEL }),
+  agent_type: Type.String({ pattern: ID_PATTERN }),
+  session_id: Type.String({ pattern: LABEL }),
+  status: Type.Array(Type.Enum(STATUSES), { maxItems: STATUSES.length, description: 'May be repeated' }),
+  min_ms: integer('Only calls that took at least this long', { minimum: 0, maximum: 86_400_000 }),
+  since,
+  until,
+  search: text(
+    'Text in the tool, the error code or the error message, ignoring case. It needs the token, because it can find out what an error message says',
+    { minLength: 1, maxLength: 256 },
+  ),
+  ...pageQuery(),
+})
+export type CallQuery = Type.Static<typeof CallQuery>
 
 const duration = (description: string) => Type.Number({ minimum: 0, description, examples: [12.5] })
 
 const fields = {
-  id: Type.Integer({ description: '`call_id` of the live stream', examples: [1794805403123] }),
+  id: integer('`call_id` of the live stream', { examples: [1794805403123] }),
   started_at: Timestamp,
   duration_ms: duration('From the request to the response: the sum of the next three'),
   queue_ms: duration('In Toolroom'),
   start_ms: duration('Waiting for the server to start, or for its connection'),
   server_ms: duration('In the server. 0 when the call did not reach it'),
-  server_id: orNull(
-    Type.String({
-      description: 'Null when the call reached no server, and it is not known which one was meant',
-      examples: ['github'],
-    }),
-  ),
-  tool: Type.String({ description: "The server's own name of the tool", examples: ['create_issue'] }),
-  agent_type: orNull(Type.String({ description: 'Null for a call over the API', examples: ['cursor'] })),
-  session_id: orNull(Type.String({ description: 'Only agents of the legacy era have sessions' })),
-  request_id: orNull(Type.String({ description: 'The same as in the log' })),
+  server_id: textOrNull('Null when the call reached no server, and it is not known which one was meant', {
+    examples: ['github'],
+  }),
+  tool: text("The server's own name of the tool", { examples: ['create_issue'] }),
+  agent_type: textOrNull('Null for a call over the API', { examples: ['cursor'] }),
+  session_id: textOrNull('Only agents of the legacy era have sessions'),
+  request_id: textOrNull('The same as in the log'),
   status: Type.Enum(STATUSES),
   error_code: orNull(Type.String({ examples: ['tool_error'] })),
-  request_bytes: Type.Integer({ minimum: 0, description: 'Of the arguments' }),
-  response_bytes: Type.Integer({ minimum: 0, description: 'Of the result' }),
+  request_bytes: integer('Of the arguments', { minimum: 0 }),
+  response_bytes: integer('Of the result', { minimum: 0 }),
 }
-const errorMessage = orNull(
-  Type.String({ description: 'What went wrong. Shown only with the token', examples: ['File not found'] }),
-)
+const errorMessage = textOrNull('What went wrong. Shown only with the token', {
+  examples: ['File not found'],
+})
 
 export const Call = Type.Object({ ...fields, error_message: Type.Optional(errorMessage) })
-export type Call = Static<typeof Call>
+export type Call = Type.Static<typeof Call>
 component({ Call }, 'A call of a tool, without its arguments and its result')
 export const CallList = listOf(Call)
 
@@ -95,23 +76,11 @@ export const CallDetail = Type.Object({
 component({ CallDetail }, 'A call of a tool, with its arguments and its result')
 
 export const CallKey = Type.Object({
-  id: Type.String({ description: 'The id of a call', examples: ['1794805403123'] }),
+  id: text('The id of a call', { examples: ['1794805403123'] }),
 })
 
-const ReplayFields = Type.Object(
-  {
-    arguments: Type.Optional(
-      Type.Object(
-        {},
-        {
-          additionalProperties: true,
-          description: 'In place of those of the call',
-          examples: [{ title: 'It works' }],
-        },
-      ),
-    ),
-  },
-  { additionalProperties: false },
-)
+const ReplayFields = partial({
+  arguments: anyObject({ description: 'In place of those of the call', examples: [{ title: 'It works' }] }),
+})
 component({ ReplayInput: ReplayFields }, 'The arguments of the replay')
 export const ReplayInput = Type.Union([ReplayFields, Type.Null()], { examples: [{}] })

@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { anyObject, closed, text } from '../../kernel/fields.ts'
 import { component, ID_PATTERN, listOf, Timestamp } from '../../kernel/wire.ts'
 import { TOOL_NAME_PATTERN } from '../../servers/shared/server-fields.ts'
 
@@ -12,26 +12,15 @@ const fields = {
     examples: ['Open issues of the website'],
   }),
   server_id: Type.String({ pattern: ID_PATTERN, expected: 'the id of a server', examples: ['github'] }),
-  tool: Type.String({
-    pattern: TOOL_NAME_PATTERN,
-    description: "The server's own name of the tool",
-    examples: ['list_issues'],
-  }),
+  tool: text("The server's own name of the tool", { pattern: TOOL_NAME_PATTERN, examples: ['list_issues'] }),
 }
-const args = Type.Object(
-  {},
-  {
-    additionalProperties: true,
-    description: 'At most 64 KiB. They are encrypted on disk, and returned as they were sent',
-    examples: [{ repo: 'website', state: 'open' }],
-  },
-)
+const args = anyObject({
+  description: 'At most 64 KiB. They are encrypted on disk, and returned as they were sent',
+  examples: [{ repo: 'website', state: 'open' }],
+})
 
-export const SavedCallInput = Type.Object(
-  { ...fields, arguments: Type.Optional(args) },
-  { additionalProperties: false },
-)
-export type SavedCallInput = Static<typeof SavedCallInput>
+export const SavedCallInput = closed({ ...fields, arguments: Type.Optional(args) })
+export type SavedCallInput = Type.Static<typeof SavedCallInput>
 component({ SavedCallInput }, 'A call to save')
 
 export const SavedCall = Type.Object({
@@ -41,10 +30,10 @@ export const SavedCall = Type.Object({
   created_at: Timestamp,
   updated_at: Timestamp,
 })
-export type SavedCall = Static<typeof SavedCall>
+export type SavedCall = Type.Static<typeof SavedCall>
 component({ SavedCall }, 'A saved call')
 export const SavedCallList = listOf(SavedCall)
 
 export const SavedCallKey = Type.Object({
-  id: Type.String({ description: 'An id of your choice', examples: ['open-issues'] }),
+  id: text('An id of your choice', { examples: ['open-issues'] }),
 })

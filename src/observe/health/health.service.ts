@@ -1,13 +1,13 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { component, orNull } from '../../kernel/wire.ts'
+import { textOrNull } from '../../kernel/fields.ts'
+import { component } from '../../kernel/wire.ts'
 
 const Check = Type.Object({
   name: Type.Enum(['store', 'logs', 'disk']),
   ok: Type.Boolean(),
-  detail: orNull(Type.String({ description: 'The reason, when `ok` is false' })),
+  detail: textOrNull('The reason, when `ok` is false'),
 })
-type Check = Static<typeof Check>
+type Check = Type.Static<typeof Check>
 
 export const Health = Type.Object({
   status: Type.Enum(['ok', 'degraded', 'broken'], {
@@ -21,7 +21,7 @@ export const Health = Type.Object({
     description: 'The open notices of `GET /api/notices`',
   }),
 })
-export type Health = Static<typeof Health>
+export type Health = Type.Static<typeof Health>
 component({ Health }, 'Whether the service works, and what needs attention')
 
 /** What needs a person now. `notices/` provides it. */

@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { closed, partial } from '../../kernel/fields.ts'
 import { LEVELS, SOURCES, STREAMS } from '../../kernel/log.ts'
 import { ID_PATTERN } from '../../kernel/wire.ts'
 
@@ -29,38 +29,31 @@ export type FrameType = Topic | 'logs' | 'hello' | 'snapshot' | 'dropped' | 'hea
 
 const Topics = Type.Array(Type.Enum(TOPICS), { minItems: 1, maxItems: TOPICS.length })
 const ServerIds = Type.Array(Type.String({ pattern: ID_PATTERN }), { maxItems: 50 })
-const closed = { additionalProperties: false }
 
-export const LogFilter = Type.Object(
-  {
-    level: Type.Optional(Type.Enum(LEVELS)),
-    source: Type.Optional(Type.Array(Type.Enum(SOURCES), { maxItems: SOURCES.length })),
-    stream: Type.Optional(Type.Array(Type.Enum(STREAMS), { maxItems: STREAMS.length })),
-    search: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-  },
-  closed,
-)
-export type LogFilter = Static<typeof LogFilter>
+export const LogFilter = partial({
+  level: Type.Enum(LEVELS),
+  source: Type.Array(Type.Enum(SOURCES), { maxItems: SOURCES.length }),
+  stream: Type.Array(Type.Enum(STREAMS), { maxItems: STREAMS.length }),
+  search: Type.String({ minLength: 1, maxLength: 256 }),
+})
+export type LogFilter = Type.Static<typeof LogFilter>
 
-const Subscribe = Type.Object(
-  {
-    type: Type.Literal('subscribe'),
-    topics: Topics,
-    server_ids: Type.Optional(ServerIds),
-    filter: Type.Optional(LogFilter),
-    batch: Type.Optional(Type.Boolean()),
-  },
-  closed,
-)
-export type SubscribeMessage = Static<typeof Subscribe>
-const Unsubscribe = Type.Object({ type: Type.Literal('unsubscribe'), topics: Topics }, closed)
-const Resume = Type.Object({ type: Type.Literal('resume'), last_event: Type.Integer({ minimum: 0 }) }, closed)
-const Ping = Type.Object({ type: Type.Literal('ping') }, closed)
+const Subscribe = closed({
+  type: Type.Literal('subscribe'),
+  topics: Topics,
+  server_ids: Type.Optional(ServerIds),
+  filter: Type.Optional(LogFilter),
+  batch: Type.Optional(Type.Boolean()),
+})
+export type SubscribeMessage = Type.Static<typeof Subscribe>
+const Unsubscribe = closed({ type: Type.Literal('unsubscribe'), topics: Topics })
+const Resume = closed({ type: Type.Literal('resume'), last_event: Type.Integer({ minimum: 0 }) })
+const Ping = closed({ type: Type.Literal('ping') })
 
 export type Message =
   | SubscribeMessage
-  | Static<typeof Unsubscribe>
-  | Static<typeof Resume>
-  | Static<typeof Ping>
+  | Type.Static<typeof Unsubscribe>
+  | Type.Static<typeof Resume>
+  | Type.Static<typeof Ping>
 
 export const MESSAGES = { subscribe: Subscribe, unsubscribe: Unsubscribe, resume: Resume, ping: Ping }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import * as Type from 'typebox'
+import { text } from '../../kernel/fields.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { callerOf, operationsOf } from '../../kernel/wire.ts'
 import * as schema from './logs.schema.ts'
@@ -28,9 +28,9 @@ export function logRoutes(logs: Logs): FastifyPluginAsyncTypebox {
     )
     app.get('/logs/histogram', histogram, (request) => logs.histogram(request.query))
 
-    const text = Type.String({ description: 'The lines as a file' })
+    const file = text('The lines as a file')
     const content = Object.fromEntries(
-      Object.values(FILES).map(({ type }) => [type.split(';')[0], { schema: text }]),
+      Object.values(FILES).map(({ type }) => [type.split(';')[0], { schema: file }]),
     )
     const download = operation(
       'Download logs',

@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { anyObject, boolean, integer, objects, partial, text, textOrNull } from '../../kernel/fields.ts'
 import { LEVELS, SOURCES, STREAMS } from '../../kernel/log.ts'
 import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../../kernel/wire.ts'
 import { Instant } from '../time-range.ts'
@@ -7,77 +7,54 @@ import { Instant } from '../time-range.ts'
 const LABEL = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
 
 /** Filters for reading, downloading and clearing. */
-export const LogFilters = Type.Object(
-  {
-    level: Type.Optional(Type.Enum(LEVELS, { description: 'This level and all more severe ones' })),
-    source: Type.Optional(Type.Array(Type.Enum(SOURCES), { maxItems: SOURCES.length })),
-    stream: Type.Optional(Type.Array(Type.Enum(STREAMS), { maxItems: STREAMS.length })),
-    server_id: Type.Optional(
-      Type.Array(Type.String({ pattern: ID_PATTERN }), { maxItems: 50, description: 'May be repeated' }),
-    ),
-    agent_type: Type.Optional(Type.String({ pattern: ID_PATTERN })),
-    tool: Type.Optional(Type.String({ pattern: LABEL })),
-    request_id: Type.Optional(Type.String({ pattern: LABEL })),
-    search: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 256,
-        description: 'Text in the message, ignoring case',
-      }),
-    ),
-    since: Type.Optional(Instant),
-    until: Type.Optional(Instant),
-  },
-  { additionalProperties: false },
-)
-export type LogFilters = Static<typeof LogFilters>
+export const LogFilters = partial({
+  level: Type.Enum(LEVELS, { description: 'This level and all more severe ones' }),
+  source: Type.Array(Type.Enum(SOURCES), { maxItems: SOURCES.length }),
+  stream: Type.Array(Type.Enum(STREAMS), { maxItems: STREAMS.length }),
+  server_id: Type.Array(Type.String({ pattern: ID_PATTERN }), {
+    maxItems: 50,
+    description: 'May be repeated',
+  }),
+  agent_type: Type.String({ pattern: ID_PATTERN }),
+  tool: Type.String({ pattern: LABEL }),
+  request_id: Type.String({ pattern: LABEL }),
+  search: text('Text in the message, ignoring case', { minLength: 1, maxLength: 256 }),
+  since: Instant,
+  until: Instant,
+})
+export type LogFilters = Type.Static<typeof LogFilters>
 
-export const LogQuery = Type.Object(
-  {
-    ...LogFilters.properties,
-    order: Type.Optional(Type.Enum(['desc', 'asc'], { default: 'desc', description: 'By id' })),
-    ...pageQuery(),
-    around: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: Number.MAX_SAFE_INTEGER,
-        examples: [4711],
-        description: 'The id of a line: returns it with the lines before and after it, half of `limit` each',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
-export type LogQuery = Static<typeof LogQuery>
+export const LogQuery = partial({
+  ...LogFilters.properties,
+  order: Type.Enum(['desc', 'asc'], { default: 'desc', description: 'By id' }),
+  ...pageQuery(),
+  around: integer('The id of a line: returns it with the lines before and after it, half of `limit` each', {
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    examples: [4711],
+  }),
+})
+export type LogQuery = Type.Static<typeof LogQuery>
 
 const FORMATS = ['ndjson', 'text', 'csv'] as const
 export type Format = (typeof FORMATS)[number]
 
-export const DownloadQuery = Type.Object(
-  {
-    ...LogFilters.properties,
-    order: Type.Optional(Type.Enum(['asc', 'desc'], { default: 'asc', description: 'By id' })),
-    format: Type.Optional(Type.Enum(FORMATS, { default: 'ndjson' })),
-  },
-  { additionalProperties: false },
-)
-export type DownloadQuery = Static<typeof DownloadQuery>
+export const DownloadQuery = partial({
+  ...LogFilters.properties,
+  order: Type.Enum(['asc', 'desc'], { default: 'asc', description: 'By id' }),
+  format: Type.Enum(FORMATS, { default: 'ndjson' }),
+})
+export type DownloadQuery = Type.Static<typeof DownloadQuery>
 
-export const HistogramQuery = Type.Object(
-  {
-    ...LogFilters.properties,
-    step: Type.Optional(
-      Type.String({
-        pattern: '^[1-9]\\d{0,4}(s|m|h|d)$',
-        expected: 'a duration, such as 10s, 5m or 1h',
-        examples: ['1m'],
-        description: 'Duration of one point. The default gives at most 120 points',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
-export type HistogramQuery = Static<typeof HistogramQuery>
+export const HistogramQuery = partial({
+  ...LogFilters.properties,
+  step: text('Duration of one point. The default gives at most 120 points', {
+    pattern: '^[1-9]\\d{0,4}(s|m|h|d)$',
+    expected: 'a duration, such as 10s, 5m or 1h',
+    examples: ['1m'],
+  }),
+})
+export type HistogramQuery = Type.Static<typeof HistogramQuery>
 
 export const LogLine = Type.Object({
   id: Type.Integer({ examples: [4711] }),
@@ -90,27 +67,20 @@ export const LogLine = Type.Object({
   tool: orNull(Type.String()),
   request_id: orNull(Type.String()),
   message: Type.String({ examples: ['server added'] }),
-  data: orNull(Type.Object({}, { additionalProperties: true })),
-  repeat: Type.Integer({
-    minimum: 1,
-    description: 'How many consecutive identical lines this line stands for',
-  }),
-  truncated: Type.Boolean({ description: 'The line was longer than 64 KiB, so its end was cut' }),
+  data: orNull(anyObject()),
+  repeat: integer('How many consecutive identical lines this line stands for', { minimum: 1 }),
+  truncated: boolean('The line was longer than 64 KiB, so its end was cut'),
 })
-export type LogLine = Static<typeof LogLine>
+export type LogLine = Type.Static<typeof LogLine>
 component({ LogLine }, 'One line of the log')
 
 export const LogPage = Type.Object({
   ...listOf(LogLine).properties,
   prev_cursor: Type.Optional(
-    orNull(
-      Type.String({
-        description: 'With `around`: the cursor of the lines before the first one, for the opposite `order`',
-      }),
-    ),
+    textOrNull('With `around`: the cursor of the lines before the first one, for the opposite `order`'),
   ),
 })
-export type LogPage = Static<typeof LogPage>
+export type LogPage = Type.Static<typeof LogPage>
 component({ LogPage }, 'Lines of the log')
 
 const Lines = Type.Integer({ minimum: 0, examples: [12] })
@@ -119,28 +89,25 @@ export const Histogram = Type.Object({
   until: Timestamp,
   step_s: Type.Integer({ minimum: 1, examples: [60] }),
   total: Lines,
-  folded: Type.Integer({
+  folded: integer('How many further identical lines the counted ones stand for (the sum of `repeat` - 1)', {
     minimum: 0,
     examples: [37],
-    description: 'How many further identical lines the counted ones stand for (the sum of `repeat` - 1)',
   }),
-  complete: Type.Boolean({
-    description: 'False: there are lines before `since` that were not counted, because there are too many',
-  }),
-  points: Type.Array(
-    Type.Object({
-      ts: Timestamp,
-      total: Lines,
-      trace: Lines,
-      debug: Lines,
-      info: Lines,
-      warn: Lines,
-      error: Lines,
-      fatal: Lines,
-    }),
+  complete: boolean(
+    'False: there are lines before `since` that were not counted, because there are too many',
   ),
+  points: objects({
+    ts: Timestamp,
+    total: Lines,
+    trace: Lines,
+    debug: Lines,
+    info: Lines,
+    warn: Lines,
+    error: Lines,
+    fatal: Lines,
+  }),
 })
-export type Histogram = Static<typeof Histogram>
+export type Histogram = Type.Static<typeof Histogram>
 component({ LogHistogram: Histogram }, 'How many lines each step has, by level')
 
 export const Cleared = Type.Object({ deleted: Type.Integer({ minimum: 0 }) })

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import * as Type from 'typebox'
+import { text } from '../../kernel/fields.ts'
 import { operationsOf, wholeList } from '../../kernel/wire.ts'
 import { ServerKey } from '../../servers/shared/server-fields.ts'
 import { JSON_TYPE } from '../../servers/shared/upstreams.routes.ts'
@@ -69,9 +69,9 @@ export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
       reply.code(202).send({ accepted: metrics.record(request.body) }),
     )
 
-    const text = Type.String({ description: 'Text format 0.0.4' })
+    const body = text('Text format 0.0.4')
     const prometheus = operation('Metrics for Prometheus', 'The text format that Prometheus scrapes.', {
-      response: { 200: { description: 'Text format 0.0.4', content: { 'text/plain': { schema: text } } } },
+      response: { 200: { description: 'Text format 0.0.4', content: { 'text/plain': { schema: body } } } },
     })
     app.get('/metrics/prometheus', prometheus, async (_, reply) =>
       reply.type(TEXT_FORMAT).send(metrics.prometheus()),

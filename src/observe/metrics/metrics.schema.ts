@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { integer, objects, partial, text, textOrNull } from '../../kernel/fields.ts'
 import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../../kernel/wire.ts'
 import { KINDS } from './record/series-table.ts'
 import { WINDOWS } from './windows.ts'
@@ -11,39 +11,27 @@ const Window = Type.Enum(WINDOWS, { default: '5m', description: 'Counted back fr
 const ServerId = Type.String({ pattern: ID_PATTERN, examples: ['github'] })
 const Tool = Type.String({ pattern: LABEL_PATTERN, examples: ['search'] })
 const AgentType = Type.String({ pattern: ID_PATTERN, examples: ['claude-code'] })
-const strict = { additionalProperties: false } as const
 
-export const WindowQuery = Type.Object({ window: Type.Optional(Window) }, strict)
-export const ToolsQuery = Type.Object(
-  { window: Type.Optional(Window), server_id: Type.Optional(ServerId) },
-  strict,
-)
-export const SeriesQuery = Type.Object(
-  {
-    window: Type.Optional(Window),
-    step: Type.Optional(
-      Type.String({
-        pattern: '^[1-9]\\d{0,4}(s|m|h|d)$',
-        expected: 'a duration, such as 10s, 5m or 1h',
-        examples: ['1m'],
-        description: 'Duration of one point. The default gives about 60 to 170 points',
-      }),
-    ),
-    kind: Type.Optional(
-      Type.Enum([...KINDS, 'resources'] as const, {
-        default: 'tool_call',
-        description: '`resources`: CPU and memory of each server',
-      }),
-    ),
-    by: Type.Optional(Type.Enum(['server_id'] as const, { description: 'One series for each server' })),
-    server_id: Type.Optional(Type.Array(ServerId, { maxItems: 50, description: 'May be repeated' })),
-    tool: Type.Optional(Tool),
-    agent_type: Type.Optional(AgentType),
-    name: Type.Optional(Type.String({ pattern: NAME_PATTERN, description: 'Name of a custom metric' })),
-  },
-  strict,
-)
-export type SeriesQuery = Static<typeof SeriesQuery>
+export const WindowQuery = partial({ window: Window })
+export const ToolsQuery = partial({ window: Window, server_id: ServerId })
+export const SeriesQuery = partial({
+  window: Window,
+  step: text('Duration of one point. The default gives about 60 to 170 points', {
+    pattern: '^[1-9]\\d{0,4}(s|m|h|d)$',
+    expected: 'a duration, such as 10s, 5m or 1h',
+    examples: ['1m'],
+  }),
+  kind: Type.Enum([...KINDS, 'resources'] as const, {
+    default: 'tool_call',
+    description: '`resources`: CPU and memory of each server',
+  }),
+  by: Type.Enum(['server_id'] as const, { description: 'One series for each server' }),
+  server_id: Type.Array(ServerId, { maxItems: 50, description: 'May be repeated' }),
+  tool: Tool,
+  agent_type: AgentType,
+  name: text('Name of a custom metric', { pattern: NAME_PATTERN }),
+})
+export type SeriesQuery = Type.Static<typeof SeriesQuery>
 
 const Count = (description?: string) =>
   Type.Integer({ minimum: 0, examples: [12], ...(description && { description }) })
@@ -59,44 +47,41 @@ const Calls = Type.Object({
   rate_per_s: Type.Number({ examples: [0.4] }),
   error_rate: Share,
 })
-export type Calls = Static<typeof Calls>
+export type Calls = Type.Static<typeof Calls>
 component({ CallCounts: Calls }, 'Calls by outcome')
 
 const Latency = Type.Object({ p50: Ms, p90: Ms, p95: Ms, p99: Ms, max: Ms })
-export type Latency = Static<typeof Latency>
+export type Latency = Type.Static<typeof Latency>
 component({ Latency }, 'Percentiles of all calls, exact within 1 %; null without calls')
 
 const LastCallAt = orNull(Timestamp)
 const Figures = { calls: Calls, latency_ms: Latency, last_call_at: LastCallAt }
 
 export const ToolFigures = Type.Object({
-  server_id: orNull(
-    Type.String({ description: 'Null: several servers, combined because there are too many' }),
-  ),
+  server_id: textOrNull('Null: several servers, combined because there are too many'),
   tool: orNull(Type.String()),
   ...Figures,
   request_bytes: Count(),
   response_bytes: Count(),
 })
-export type ToolFigures = Static<typeof ToolFigures>
+export type ToolFigures = Type.Static<typeof ToolFigures>
 component({ ToolFigures }, 'The calls of one tool')
 export const ToolFiguresList = listOf(ToolFigures)
 
 export const AgentFigures = Type.Object({
-  agent_type: orNull(Type.String({ description: 'Null: calls without a known agent' })),
+  agent_type: textOrNull('Null: calls without a known agent'),
   ...Figures,
 })
-export type AgentFigures = Static<typeof AgentFigures>
+export type AgentFigures = Type.Static<typeof AgentFigures>
 component({ AgentFigures }, 'The calls of one agent')
 export const AgentFiguresList = listOf(
   Type.Object({
     ...AgentFigures.properties,
     context_tokens: orNull(
-      Type.Integer({
-        minimum: 0,
-        description:
-          'Approximate context size of the tools that the agent sees at the gateway; null: the agent has no gateway key',
-      }),
+      integer(
+        'Approximate context size of the tools that the agent sees at the gateway; null: the agent has no gateway key',
+        { minimum: 0 },
+      ),
     ),
   }),
 )
@@ -115,10 +100,11 @@ export const Summary = Type.Object({
   latency_ms: Latency,
   top_tools: Type.Array(ToolFigures, { description: 'The ten most called tools' }),
   slowest_tools: Type.Array(ToolFigures, { description: 'The ten tools with the highest p95' }),
-  top_errors: Type.Array(
-    Type.Object({ error_code: Type.String(), server_id: orNull(Type.String()), count: Count() }),
-    { description: 'The ten most frequent errors' },
-  ),
+  top_errors: objects('The ten most frequent errors', {
+    error_code: Type.String(),
+    server_id: orNull(Type.String()),
+    count: Count(),
+  }),
   agents: Type.Array(AgentFigures),
   process: Type.Object({
     cpu_pct: Type.Number({ examples: [1.4] }),
@@ -126,7 +112,7 @@ export const Summary = Type.Object({
     event_loop_lag_ms: Type.Number({ examples: [0.3] }),
   }),
 })
-export type Summary = Static<typeof Summary>
+export type Summary = Type.Static<typeof Summary>
 component({ MetricsSummary: Summary }, 'The figures of the window')
 
 export const Point = Type.Object({
@@ -142,14 +128,14 @@ export const Point = Type.Object({
   request_bytes: Count(),
   response_bytes: Count(),
 })
-export type Point = Static<typeof Point>
+export type Point = Type.Static<typeof Point>
 component({ MetricsPoint: Point }, 'The calls of one step')
 export const Timeseries = Type.Object({
   window: Type.Enum(WINDOWS),
   step_s: Type.Integer({ minimum: 1, examples: [60] }),
   points: Type.Array(Point),
 })
-export type Timeseries = Static<typeof Timeseries>
+export type Timeseries = Type.Static<typeof Timeseries>
 component({ Timeseries }, 'One point for each step')
 
 const ServerPoint = Type.Object({
@@ -160,7 +146,7 @@ const ServerPoint = Type.Object({
     description: 'Seconds in which the server was not available, although it should have been',
   }),
 })
-export type ServerPoint = Static<typeof ServerPoint>
+export type ServerPoint = Type.Static<typeof ServerPoint>
 
 const Measured = (example: number) =>
   Type.Union([
@@ -178,31 +164,26 @@ const ResourcePoint = Type.Object(
   },
   { description: 'The sum of all processes of the server; null while it did not run' },
 )
-export type ResourcePoint = Static<typeof ResourcePoint>
+export type ResourcePoint = Type.Static<typeof ResourcePoint>
 
 /** With `by=server_id`, or of resources. */
 export const ServerTimeseries = Type.Object({
   window: Type.Enum(WINDOWS),
   step_s: Type.Integer({ minimum: 1, examples: [60] }),
-  series: Type.Array(
-    Type.Object({
-      server_id: orNull(
-        Type.String({
-          description: 'Null: several servers, combined because there are too many',
-          examples: ['github'],
-        }),
-      ),
-      calls: Type.Optional(Calls),
-      latency_ms: Type.Optional(
-        Type.Object(Latency.properties, {
-          description: 'Of all steps together, as `calls`. Not for resources',
-        }),
-      ),
-      points: Type.Union([Type.Array(ServerPoint), Type.Array(ResourcePoint)]),
+  series: objects({
+    server_id: textOrNull('Null: several servers, combined because there are too many', {
+      examples: ['github'],
     }),
-  ),
+    calls: Type.Optional(Calls),
+    latency_ms: Type.Optional(
+      Type.Object(Latency.properties, {
+        description: 'Of all steps together, as `calls`. Not for resources',
+      }),
+    ),
+    points: Type.Union([Type.Array(ServerPoint), Type.Array(ResourcePoint)]),
+  }),
 })
-export type ServerTimeseries = Static<typeof ServerTimeseries>
+export type ServerTimeseries = Type.Static<typeof ServerTimeseries>
 component({ ServerTimeseries }, 'One series for each server')
 
 export const AnyTimeseries = Type.Union([Timeseries, ServerTimeseries])
@@ -226,18 +207,15 @@ export const ServerMetrics = Type.Object({
         'Share of successful checks. Of a STDIO server: share of the time in which it should have been available and was; null if it should not have been',
     }),
   ),
-  checks: Type.Array(
-    Type.Object({
-      ts: Timestamp,
-      ok: Type.Boolean(),
-      duration_ms: Type.Number(),
-      error_code: orNull(Type.String()),
-    }),
-    { description: 'The last 100 checks, newest first' },
-  ),
+  checks: objects('The last 100 checks, newest first', {
+    ts: Timestamp,
+    ok: Type.Boolean(),
+    duration_ms: Type.Number(),
+    error_code: orNull(Type.String()),
+  }),
   series: Type.Array(Point),
 })
-export type ServerMetrics = Static<typeof ServerMetrics>
+export type ServerMetrics = Type.Static<typeof ServerMetrics>
 component({ ServerMetrics }, 'The figures of one server')
 
 /** Metrics of a server in the list of servers, over 24 hours. */

@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { integer, partial, text, textOrNull } from '../../kernel/fields.ts'
 import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../../kernel/wire.ts'
 
 export const KINDS = [
@@ -35,48 +35,37 @@ export const NoticeView = Type.Object({
   level: Type.Enum(LEVELS, { examples: ['error'] }),
   server_id: orNull(Type.String({ examples: ['postgres'] })),
   agent_type: orNull(Type.String()),
-  text: Type.String({
-    description: 'What happened, and what to do',
-    examples: ["'postgres' crashed. Read its last lines"],
-  }),
+  text: text('What happened, and what to do', { examples: ["'postgres' crashed. Read its last lines"] }),
   evidence: Type.Optional(
-    orNull(
-      Type.String({
-        description: 'The decisive fact, such as the last line of a server. Only with the token',
-        examples: ['The server exited with code 1: connect ECONNREFUSED 127.0.0.1:5432'],
-      }),
-    ),
+    textOrNull('The decisive fact, such as the last line of a server. Only with the token', {
+      examples: ['The server exited with code 1: connect ECONNREFUSED 127.0.0.1:5432'],
+    }),
   ),
   action: Type.Object(
     {
       label: Type.String({ examples: ['Show why'] }),
-      route: Type.String({ description: 'A page of the dashboard', examples: ['/servers/postgres'] }),
+      route: text('A page of the dashboard', { examples: ['/servers/postgres'] }),
     },
     { description: 'Where to do something about it' },
   ),
   at: Type.String({ ...Timestamp, description: 'When it was opened' }),
-  count: Type.Integer({ minimum: 1, description: 'How often the cause occurred while it was open' }),
+  count: integer('How often the cause occurred while it was open', { minimum: 1 }),
   seen_at: orNull(Timestamp),
   resolved_at: orNull(Timestamp),
 })
-export type NoticeView = Static<typeof NoticeView>
+export type NoticeView = Type.Static<typeof NoticeView>
 component({ Notice: NoticeView }, 'Something that needs a person')
 
 export const NoticeList = listOf(NoticeView)
 
-export const NoticeQuery = Type.Object(
-  {
-    state: Type.Optional(
-      Type.Enum(['open', 'all'], {
-        default: 'open',
-        description: '`open`: neither resolved nor muted',
-      }),
-    ),
-    ...pageQuery(),
-  },
-  { additionalProperties: false },
-)
-export type NoticeQuery = Static<typeof NoticeQuery>
+export const NoticeQuery = partial({
+  state: Type.Enum(['open', 'all'], {
+    default: 'open',
+    description: '`open`: neither resolved nor muted',
+  }),
+  ...pageQuery(),
+})
+export type NoticeQuery = Type.Static<typeof NoticeQuery>
 
 const mutes = {
   kinds: Type.Array(Kind, { maxItems: KINDS.length, uniqueItems: true, examples: [['package_update']] }),
@@ -88,12 +77,12 @@ const mutes = {
   }),
 }
 /** The whole of what is muted. An omitted list is empty, but not both: an empty body is more likely a mistake. */
-export const MutesInput = Type.Object(
-  { kinds: Type.Optional(mutes.kinds), servers: Type.Optional(mutes.servers) },
-  { additionalProperties: false, minProperties: 1, examples: [{ kinds: ['package_update'], servers: [] }] },
-)
-export type MutesInput = Static<typeof MutesInput>
-component({ MutesInput }, 'What is muted')
+export const MutesInput = partial({ kinds: mutes.kinds, servers: mutes.servers })
+export type MutesInput = Type.Static<typeof MutesInput>
+component({ MutesInput }, 'What is muted', {
+  minProperties: 1,
+  examples: [{ kinds: ['package_update'], servers: [] }],
+})
 
 export const Mutes = Type.Object(mutes)
 component({ Mutes }, 'Kinds and servers whose notices are not open')

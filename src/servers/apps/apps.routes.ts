@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
+import { closed, text } from '../../kernel/fields.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { component, ID_PATTERN, operationsOf, Timestamp } from '../../kernel/wire.ts'
 import { abortOnDisconnect } from '../shared/upstreams.routes.ts'
@@ -46,28 +47,22 @@ export function appFramePages(iframes: Iframes): FastifyPluginAsyncTypebox {
   }
 }
 
-const AppFrameInput = Type.Object(
-  {
-    server_id: Type.String({ pattern: ID_PATTERN, expected: 'the id of a server', examples: ['github'] }),
-    uri: Type.String({
-      pattern: '^ui://[^\\u0000-\\u0020\\u007f]{1,1000}$',
-      expected: 'the `ui://` address of a page',
-      description: '`app_uri` of a tool',
-      examples: ['ui://github/issue.html'],
-    }),
-  },
-  { additionalProperties: false },
-)
+const AppFrameInput = closed({
+  server_id: Type.String({ pattern: ID_PATTERN, expected: 'the id of a server', examples: ['github'] }),
+  uri: text('`app_uri` of a tool', {
+    pattern: '^ui://[^\\u0000-\\u0020\\u007f]{1,1000}$',
+    expected: 'the `ui://` address of a page',
+    examples: ['ui://github/issue.html'],
+  }),
+})
 component({ AppFrameInput }, 'The page of a server to show')
 
 const AppFrame = Type.Object({
-  url: Type.String({
-    description: 'Where the page is served, once and for a minute, without the token',
+  url: text('Where the page is served, once and for a minute, without the token', {
     examples: ['/app-frames/4MmVf3vN0rTq2b7Zc1xYwQ'],
   }),
   expires_at: Timestamp,
-  policy: Type.String({
-    description: 'The Content-Security-Policy it is served with',
+  policy: text('The Content-Security-Policy it is served with', {
     examples: ["sandbox allow-scripts; default-src 'none'"],
   }),
 })

@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { boolean, closed, integer, objects, optional, partial, text } from '../../kernel/fields.ts'
 import { MASK } from '../../kernel/secrets/secrets.ts'
 import { component, mapOf, orNull, Timestamp } from '../../kernel/wire.ts'
 import { AuthView, type OAuthConfig, OAuthInput } from '../logins/logins.schema.ts'
@@ -30,27 +30,24 @@ const Status = Type.Enum([
   'error',
   'disabled',
 ])
-export type Status = Static<typeof Status>
+export type Status = Type.Static<typeof Status>
 
 /** The result of a connection test. A server that does not answer is a result, not a request error. */
 export const ConnectionReport = Type.Object({
   ok: Type.Boolean(),
   latency_ms: orNull(Type.Number()),
-  steps: Type.Array(
-    Type.Object({
-      name: Type.Enum(['dns', 'tcp', 'tls', 'http', 'initialize', 'tools_list']),
-      ok: Type.Boolean(),
-      ms: Type.Number(),
-      detail: Type.String({ description: 'One sentence' }),
-    }),
-    { description: 'In order. A failed step is the last one' },
-  ),
+  steps: objects('In order. A failed step is the last one', {
+    name: Type.Enum(['dns', 'tcp', 'tls', 'http', 'initialize', 'tools_list']),
+    ok: Type.Boolean(),
+    ms: Type.Number(),
+    detail: text('One sentence'),
+  }),
   transport: orNull(Type.Enum(['streamable_http', 'sse'])),
   ...describedFields,
   tool_count: orNull(Type.Integer()),
   error: lastErrorSchema('connection_refused'),
 })
-export type ConnectionReport = Static<typeof ConnectionReport>
+export type ConnectionReport = Type.Static<typeof ConnectionReport>
 component({ ConnectionReport }, 'The result of each step of the test')
 
 /** The current state of a server. Read-only. */
@@ -66,7 +63,7 @@ export const Live = Type.Object({
   stats: Stats,
   last_error: lastErrorSchema('connection_refused'),
 })
-export type Live = Static<typeof Live>
+export type Live = Type.Static<typeof Live>
 
 /** Connection headers. Setting them would break the request or allow request smuggling. */
 const CONNECTION_HEADERS = [
@@ -83,11 +80,10 @@ const CONNECTION_HEADERS = [
 const anyCase = (word: string) => word.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)
 const HEADER_NAME = `^(?!(?:${CONNECTION_HEADERS.map(anyCase).join('|')})$)[A-Za-z0-9!#$%&'*+.^_\`|~-]{1,256}$`
 
-const Url = Type.String({
+const Url = text('The MCP endpoint: http or https, without a user name or password', {
   maxLength: 2048,
   pattern: '^([hH][tT][tT][pP][sS]?://[^/?#@\\s\\\\]+([/?#]\\S*)?|\\$\\{(env|secret):\\S+)$',
   expected: 'an http or https URL without a user name or spaces',
-  description: 'The MCP endpoint: http or https, without a user name or password',
   examples: ['https://mcp.example.com/mcp'],
 })
 const Transport = Type.Enum(['auto', 'streamable_http', 'sse'], {
@@ -99,52 +95,43 @@ const HeaderValue = Type.String({
   pattern: '^[\\t\\x20-\\x7e\\x80-\\xff]*$',
   expected: 'one line of Latin-1 characters',
 })
-const Enabled = Type.Boolean({ description: 'false: the server is not checked and cannot be called' })
-const ConnectS = Type.Integer({
-  minimum: 1,
-  maximum: 60,
-  description: 'Seconds for the handshake and the tool list',
-})
-const RequestS = orNull(Type.Integer({ minimum: 1, maximum: 3600, description: REQUEST_S_DESCRIPTION }))
-const Timeouts = Type.Object({ connect_s: ConnectS, request_s: RequestS })
-
-const optional = {
-  transport: Type.Optional(Transport),
-  headers: Type.Optional(mapOf(HEADER_NAME, HeaderValue, 64)),
-  tags: Type.Optional(Tags),
-  enabled: Type.Optional(Enabled),
-  timeouts: Type.Optional(
-    Type.Object(
-      { connect_s: Type.Optional(ConnectS), request_s: Type.Optional(RequestS) },
-      { additionalProperties: false, minProperties: 1 },
-    ),
-  ),
-  oauth: Type.Optional(orNull(OAuthInput)),
-  ...offerInput,
+const Enabled = boolean('false: the server is not checked and cannot be called')
+const timeouts = {
+  connect_s: integer('Seconds for the handshake and the tool list', { minimum: 1, maximum: 60 }),
+  request_s: orNull(integer(REQUEST_S_DESCRIPTION, { minimum: 1, maximum: 3600 })),
 }
+const Timeouts = Type.Object(timeouts)
+
+const settings = optional({
+  transport: Transport,
+  headers: mapOf(HEADER_NAME, HeaderValue, 64),
+  tags: Tags,
+  enabled: Enabled,
+  timeouts: partial(timeouts, { minProperties: 1 }),
+  oauth: orNull(OAuthInput),
+  ...offerInput,
+})
 const example = {
   name: 'Docs',
   url: 'https://mcp.example.com/mcp',
   headers: { Authorization: 'Bearer my-token' },
 }
 
-export const HttpServerInput = Type.Object(
-  { name: ServerName, type: Type.Optional(Type.Literal('http')), url: Url, ...optional },
-  { additionalProperties: false, examples: [example] },
-)
-export type HttpServerInput = Static<typeof HttpServerInput>
-component({ HttpServerInput }, 'An HTTP server to add')
+export const HttpServerInput = closed({
+  name: ServerName,
+  type: Type.Optional(Type.Literal('http')),
+  url: Url,
+  ...settings,
+})
+export type HttpServerInput = Type.Static<typeof HttpServerInput>
+component({ HttpServerInput }, 'An HTTP server to add', { examples: [example] })
 
-export const HttpServerUpdate = Type.Object(
-  { name: Type.Optional(ServerName), url: Type.Optional(Url), ...optional },
-  {
-    additionalProperties: false,
-    minProperties: 1,
-    examples: [{ headers: { Authorization: MASK, 'X-Team': 'docs' } }],
-  },
-)
-export type HttpServerUpdate = Static<typeof HttpServerUpdate>
-component({ HttpServerUpdate }, 'The fields of an HTTP server to change')
+export const HttpServerUpdate = partial({ name: ServerName, url: Url, ...settings })
+export type HttpServerUpdate = Type.Static<typeof HttpServerUpdate>
+component({ HttpServerUpdate }, 'The fields of an HTTP server to change', {
+  minProperties: 1,
+  examples: [{ headers: { Authorization: MASK, 'X-Team': 'docs' } }],
+})
 
 /** A server as the API shows it. Header values are secrets, so the type allows only '***'. */
 export const HttpServerView = Type.Object({
@@ -162,17 +149,17 @@ export const HttpServerView = Type.Object({
   ...Live.properties,
   ...recordFields,
 })
-export type HttpServerView = Static<typeof HttpServerView>
+export type HttpServerView = Type.Static<typeof HttpServerView>
 component({ HttpServer: HttpServerView }, 'An HTTP server and its state')
 
 /** An HTTP server as it is stored. */
 export interface HttpServer extends ServerRecord {
   readonly url: string
-  readonly transport: Static<typeof Transport>
+  readonly transport: Type.Static<typeof Transport>
   readonly headers: Readonly<Record<string, string>>
   readonly tags: readonly string[]
   readonly enabled: boolean
-  readonly timeouts: Static<typeof Timeouts>
+  readonly timeouts: Type.Static<typeof Timeouts>
   readonly oauth: OAuthConfig | null
 }
 

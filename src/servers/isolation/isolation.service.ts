@@ -1,6 +1,7 @@
 import * as Type from 'typebox'
 import { IMAGE_NAME } from '../../kernel/containers/container-command.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
+import { boolean, closed, text, textOrNull } from '../../kernel/fields.ts'
 import { type Caller, component, orNull } from '../../kernel/wire.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 
@@ -55,11 +56,11 @@ export type IsolationRoom = ReturnType<typeof createIsolation>
 
 const ability = (by: readonly [string, string], version: string) =>
   Type.Object({
-    available: Type.Boolean({ description: 'It was tried: servers can run there' }),
+    available: boolean('It was tried: servers can run there'),
     by: orNull(Type.Enum([...by], { description: 'What provides the isolation' })),
     version: orNull(Type.String({ examples: [version] })),
-    problem: orNull(Type.String({ description: 'What is missing, with the evidence' })),
-    remedy: orNull(Type.String({ description: 'The command or the step that helps' })),
+    problem: textOrNull('What is missing, with the evidence'),
+    remedy: textOrNull('The command or the step that helps'),
   })
 
 export const IsolationAbilities = Type.Object({
@@ -72,28 +73,21 @@ export const IsolationAbilities = Type.Object({
 export type IsolationAbilities = Type.Static<typeof IsolationAbilities>
 component({ IsolationAbilities }, 'Where servers can run on this computer')
 
-export const PullInput = Type.Object(
-  {
-    image: Type.String({
-      pattern: IMAGE_NAME,
-      expected: 'the name of an image',
-      description: 'With a tag or a digest. Without both, the tag is `latest`',
-      examples: ['mcp/time', 'ghcr.io/github/github-mcp-server:v0.20.1'],
-    }),
-  },
-  { additionalProperties: false },
-)
+export const PullInput = closed({
+  image: text('With a tag or a digest. Without both, the tag is `latest`', {
+    pattern: IMAGE_NAME,
+    expected: 'the name of an image',
+    examples: ['mcp/time', 'ghcr.io/github/github-mcp-server:v0.20.1'],
+  }),
+})
 component({ ImagePullInput: PullInput }, 'The image to download')
 
 export const PulledImage = Type.Object({
   image: Type.String({ examples: ['mcp/time'] }),
-  id: Type.String({ description: 'Of its contents', examples: [`sha256:${'0'.repeat(64)}`] }),
-  digest: orNull(
-    Type.String({
-      description: 'Its name with the digest of the image registry',
-      examples: [`mcp/time@sha256:${'0'.repeat(64)}`],
-    }),
-  ),
+  id: text('Of its contents', { examples: [`sha256:${'0'.repeat(64)}`] }),
+  digest: textOrNull('Its name with the digest of the image registry', {
+    examples: [`mcp/time@sha256:${'0'.repeat(64)}`],
+  }),
 })
 export type PulledImage = Type.Static<typeof PulledImage>
 component({ PulledImage }, 'The image, as the container engine has it now')

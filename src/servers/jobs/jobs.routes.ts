@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { anyObject, objects, texts } from '../../kernel/fields.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { component, listOf, operationsOf, orNull, Timestamp, wholeList } from '../../kernel/wire.ts'
 import type { Job, Jobs } from './jobs.ts'
@@ -64,32 +64,22 @@ export const JobView = Type.Object({
   subject: Type.String({ examples: ['@modelcontextprotocol/server-everything'] }),
   status: Type.Enum(['queued', 'running', 'done', 'failed', 'cancelled']),
   phase: Type.String({ examples: ['installing'] }),
-  phases: Type.Array(
-    Type.Object({
-      name: Type.String({ examples: ['installing'] }),
-      started_at: Timestamp,
-      finished_at: orNull(Timestamp),
-      detail: orNull(
-        Type.Object(
-          {},
-          { additionalProperties: true, description: 'For `waiting`: what continuing will do' },
-        ),
-      ),
-    }),
-    { description: 'The phases so far, in order' },
-  ),
+  phases: objects('The phases so far, in order', {
+    name: Type.String({ examples: ['installing'] }),
+    started_at: Timestamp,
+    finished_at: orNull(Timestamp),
+    detail: orNull(anyObject({ description: 'For `waiting`: what continuing will do' })),
+  }),
   created_at: Timestamp,
   started_at: orNull(Timestamp),
   finished_at: orNull(Timestamp),
-  output: Type.Array(Type.String(), {
-    description: 'The last output lines of npm, or of the container engine',
-  }),
+  output: texts('The last output lines of npm, or of the container engine'),
   error: Type.Union([
     Type.Object({ code: Type.String(), message: Type.String(), hint: orNull(Type.String()) }),
     Type.Null(),
   ]),
   result: Type.Unknown({ description: 'The response to the original request, once the job is done' }),
 })
-export type JobView = Static<typeof JobView>
+export type JobView = Type.Static<typeof JobView>
 component({ Job: JobView }, 'A job and its output')
 const JobList = listOf(JobView)

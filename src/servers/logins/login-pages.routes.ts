@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
+import { anyObject } from '../../kernel/fields.ts'
 import { donePage, failedPage, type Page, startPage, textPage } from './login-pages.ts'
 import type { Logins } from './logins.ts'
 
@@ -11,7 +12,7 @@ const COOKIE_S = 600
 
 const Ticket = Type.Object({ ticket: Type.String({ pattern: '^[\\w-]{1,64}$' }) })
 /** An issuer may add parameters of its own. */
-const Anything = Type.Object({}, { additionalProperties: true })
+const Anything = anyObject()
 const OutcomeId = Type.Object({ id: Type.Optional(Type.String({ pattern: '^[\\w-]{0,64}$' })) })
 
 const LINK_GONE = textPage(

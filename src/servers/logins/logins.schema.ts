@@ -1,6 +1,6 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { invalidField } from '../../kernel/errors.ts'
+import { partial, text, texts } from '../../kernel/fields.ts'
 import { MASK } from '../../kernel/secrets/secrets.ts'
 import { component, orNull, Timestamp } from '../../kernel/wire.ts'
 
@@ -9,7 +9,7 @@ const Scopes = Type.Array(Type.String(), { examples: [['read', 'write']] })
 /** Why a login was refused, or why a token could not be renewed. */
 const LoginError = Type.Object({
   code: Type.String({ examples: ['access_denied'] }),
-  message: Type.String({ description: 'One sentence', examples: ['auth.example.com: the login was denied'] }),
+  message: text('One sentence', { examples: ['auth.example.com: the login was denied'] }),
   hint: orNull(Type.String()),
 })
 
@@ -20,8 +20,8 @@ export const AuthView = Type.Object({
       '`none`: no login is needed, or a configured Authorization header is sent. `needs_login`: there is no token, or a token with more scopes is needed. `expired`: there was a login, and it has ended. `refused`: see `error`',
   }),
   method: Type.Enum(['none', 'header', 'login', 'client_credentials']),
-  scopes: Type.Array(Type.String(), { description: 'The scopes of the current token' }),
-  wanted_scopes: Type.Array(Type.String(), { description: 'The scopes that the next login asks for' }),
+  scopes: texts('The scopes of the current token'),
+  wanted_scopes: texts('The scopes that the next login asks for'),
   expires_at: orNull(Timestamp),
   issuer: orNull(Type.String({ examples: ['https://auth.example.com'] })),
   client: orNull(
@@ -31,24 +31,23 @@ export const AuthView = Type.Object({
     }),
   ),
   pending_until: orNull(Timestamp),
-  error: Type.Unsafe<Static<typeof LoginError> | null>({ ...LoginError, type: ['object', 'null'] }),
+  error: Type.Unsafe<Type.Static<typeof LoginError> | null>({ ...LoginError, type: ['object', 'null'] }),
 })
-export type AuthView = Static<typeof AuthView>
+export type AuthView = Type.Static<typeof AuthView>
 component({ Auth: AuthView }, 'How Toolroom authenticates at the server')
 
 /** A login that was begun. */
 export const LoginStart = Type.Object({
-  authorization_url: Type.String({
-    description:
-      'Where the browser has to go. It contains the state of the login, so give it to a browser only',
-  }),
-  start_url: Type.String({ description: "Toolroom's own page, which leads there" }),
+  authorization_url: text(
+    'Where the browser has to go. It contains the state of the login, so give it to a browser only',
+  ),
+  start_url: text("Toolroom's own page, which leads there"),
   redirect_uri: Type.String({ examples: ['http://127.0.0.1:8665/oauth/callback'] }),
   issuer: Type.String({ examples: ['https://auth.example.com'] }),
   scopes: Scopes,
   expires_at: Timestamp,
 })
-export type LoginStart = Static<typeof LoginStart>
+export type LoginStart = Type.Static<typeof LoginStart>
 component({ LoginStart }, 'A login that was begun')
 
 const LINE = '^[\\x20-\\x7e]{1,2048}$'
@@ -78,47 +77,32 @@ const HttpUrl = Type.String({
 })
 
 /** The OAuth client of a server, when an administrator gives one, and what replaces discovery. */
-export const OAuthInput = Type.Object(
-  {
-    client_id: Type.Optional(
-      Type.String({ pattern: LINE, expected: 'printable ASCII', examples: ['toolroom'] }),
-    ),
-    client_secret: Type.Optional(
-      Type.String({ pattern: LINE, expected: 'printable ASCII', description: 'Sealed on disk, never shown' }),
-    ),
-    private_key: Type.Optional(
-      Type.String({
-        maxLength: 16_384,
-        description: 'A private key in PEM (PKCS #8) for private_key_jwt. Sealed on disk, never shown',
-      }),
-    ),
-    signing_alg: Type.Optional(
-      Type.Enum([...ALGORITHMS], { description: 'Of the private key. Default: ES256' }),
-    ),
-    issuer: Type.Optional({
-      ...HttpUrl,
-      description: 'The only authorization server to use. Required with a secret or a key',
-    } as typeof HttpUrl),
-    scopes: Type.Optional({
-      ...ScopeList,
-      description: 'Replaces the discovered scopes',
-    } as typeof ScopeList),
-    redirect_host: Type.Optional(
-      Type.Enum(['127.0.0.1', 'localhost'], {
-        description:
-          'The host of the redirect URI, for issuers that accept only one of them. Default: 127.0.0.1',
-      }),
-    ),
-    grant: Type.Optional(
-      Type.Enum(['authorization_code', 'client_credentials'], {
-        description: '`client_credentials`: Toolroom logs in by itself, without a person',
-      }),
-    ),
-  },
-  { additionalProperties: false, examples: [{ client_id: 'toolroom', scopes: ['read'] }] },
-)
-export type OAuthConfig = Static<typeof OAuthInput>
-component({ OAuth: OAuthInput }, 'The OAuth client of an HTTP server')
+export const OAuthInput = partial({
+  client_id: Type.String({ pattern: LINE, expected: 'printable ASCII', examples: ['toolroom'] }),
+  client_secret: text('Sealed on disk, never shown', { pattern: LINE, expected: 'printable ASCII' }),
+  private_key: text('A private key in PEM (PKCS #8) for private_key_jwt. Sealed on disk, never shown', {
+    maxLength: 16_384,
+  }),
+  signing_alg: Type.Enum([...ALGORITHMS], { description: 'Of the private key. Default: ES256' }),
+  issuer: {
+    ...HttpUrl,
+    description: 'The only authorization server to use. Required with a secret or a key',
+  } as typeof HttpUrl,
+  scopes: {
+    ...ScopeList,
+    description: 'Replaces the discovered scopes',
+  } as typeof ScopeList,
+  redirect_host: Type.Enum(['127.0.0.1', 'localhost'], {
+    description: 'The host of the redirect URI, for issuers that accept only one of them. Default: 127.0.0.1',
+  }),
+  grant: Type.Enum(['authorization_code', 'client_credentials'], {
+    description: '`client_credentials`: Toolroom logs in by itself, without a person',
+  }),
+})
+export type OAuthConfig = Type.Static<typeof OAuthInput>
+component({ OAuth: OAuthInput }, 'The OAuth client of an HTTP server', {
+  examples: [{ client_id: 'toolroom', scopes: ['read'] }],
+})
 
 /**
  * The configuration to store. `***` keeps a stored secret, but only for the same issuer and the same origin: a secret is

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
 import type { ErrorCode } from '../../kernel/errors.ts'
+import { boolean, closed, integer, partial, textOrNull } from '../../kernel/fields.ts'
 import { callerOf, component, NO_CONTENT, operationsOf, orNull } from '../../kernel/wire.ts'
 import { lastErrorSchema, ServerId, ServerKey, ServerName } from '../shared/server-fields.ts'
 import { AuthView, LoginStart, ScopeList } from './logins.schema.ts'
@@ -71,48 +72,37 @@ export function oauthRoutes({ logins, find }: Deps): FastifyPluginAsyncTypebox {
   }
 }
 
-const ServerLoginInput = Type.Object(
-  {
-    scopes: Type.Optional({
-      ...ScopeList,
-      description: 'Ask for these scopes instead of those that the server names',
-    } as typeof ScopeList),
-    fresh: Type.Optional(Type.Boolean({ description: 'Forget the registration at the issuer first' })),
-  },
-  { additionalProperties: false },
-)
+const ServerLoginInput = partial({
+  scopes: {
+    ...ScopeList,
+    description: 'Ask for these scopes instead of those that the server names',
+  } as typeof ScopeList,
+  fresh: boolean('Forget the registration at the issuer first'),
+})
 component({ ServerLoginInput }, 'How to log in')
 
-const ServerLoginCallback = Type.Object(
-  {
-    url: Type.String({
-      pattern: '^[hH][tT][tT][pP][sS]?://\\S{1,8000}$',
-      expected: 'the http or https address that the browser was sent to',
-      examples: ['http://127.0.0.1:8665/oauth/callback?code=abc&state=xyz'],
-    }),
-  },
-  { additionalProperties: false },
-)
+const ServerLoginCallback = closed({
+  url: Type.String({
+    pattern: '^[hH][tT][tT][pP][sS]?://\\S{1,8000}$',
+    expected: 'the http or https address that the browser was sent to',
+    examples: ['http://127.0.0.1:8665/oauth/callback?code=abc&state=xyz'],
+  }),
+})
 component({ ServerLoginCallback }, 'The address that the browser was sent to at the end of the login')
 
 const ServerLoginOutcome = Type.Object({
   server_id: ServerId,
   server_name: ServerName,
-  ok: Type.Boolean({ description: 'Whether there is a login now' }),
-  tools: orNull(Type.Integer({ description: 'The number of tools; null when the server could not be used' })),
+  ok: boolean('Whether there is a login now'),
+  tools: orNull(integer('The number of tools; null when the server could not be used')),
   problem: lastErrorSchema('access_denied'),
 })
 component({ ServerLoginOutcome }, 'How the login ended')
 
 const ServerLogin = Type.Object({
   auth: AuthView,
-  account: orNull(
-    Type.String({ description: 'The account, as far as the issuer names it', examples: ['ada@example.com'] }),
-  ),
+  account: textOrNull('The account, as far as the issuer names it', { examples: ['ada@example.com'] }),
 })
 component({ ServerLogin }, 'The state of the login')
 
-const LogoutQuery = Type.Object(
-  { client: Type.Optional(Type.Boolean({ description: 'Forget the registration at the issuer too' })) },
-  { additionalProperties: false },
-)
+const LogoutQuery = partial({ client: boolean('Forget the registration at the issuer too') })

@@ -1,7 +1,7 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
+import { integer, text } from '../../kernel/fields.ts'
 import type { Orphan, OrphanEnd } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { type Caller, component, listOf, Timestamp } from '../../kernel/wire.ts'
@@ -47,8 +47,7 @@ function notPermitted({ pid, owner }: Orphan): AppError {
   })
 }
 
-const OrphanId = Type.String({
-  description: 'The pid and the start time, which identify one process permanently',
+const OrphanId = text('The pid and the start time, which identify one process permanently', {
   examples: ['48213-1903344'],
 })
 
@@ -58,20 +57,15 @@ export const OrphanKey = Type.Object({ id: OrphanId })
 export const OrphanView = Type.Object({
   id: OrphanId,
   pid: Type.Integer({ minimum: 1, examples: [48213] }),
-  command: Type.String({
-    description: 'The command line, secrets masked, at most 500 characters',
+  command: text('The command line, secrets masked, at most 500 characters', {
     examples: ['npm exec @modelcontextprotocol/server-memory'],
   }),
-  owner: Type.String({ description: 'The user it runs as', examples: ['anna'] }),
+  owner: text('The user it runs as', { examples: ['anna'] }),
   started_at: Timestamp,
   age_s: Type.Integer({ minimum: 0, examples: [86_400] }),
-  rss_bytes: Type.Integer({
-    minimum: 0,
-    description: 'Memory of the process and its descendants',
-    examples: [94_371_840],
-  }),
-  processes: Type.Integer({ minimum: 1, description: 'The process and its descendants', examples: [2] }),
+  rss_bytes: integer('Memory of the process and its descendants', { minimum: 0, examples: [94_371_840] }),
+  processes: integer('The process and its descendants', { minimum: 1, examples: [2] }),
 })
-export type OrphanView = Static<typeof OrphanView>
+export type OrphanView = Type.Static<typeof OrphanView>
 component({ LeakedProcess: OrphanView }, 'A process whose agent has ended')
 export const OrphanList = listOf(OrphanView)

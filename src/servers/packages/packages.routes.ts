@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { ErrorCode } from '../../kernel/errors.ts'
+import { text } from '../../kernel/fields.ts'
 import { AsyncQuery, callerOf, NO_CONTENT, operationsOf, StartedJob, wholeList } from '../../kernel/wire.ts'
 import * as schema from './packages.schema.ts'
 import type { Packages, StartedJob as Started } from './packages.service.ts'
@@ -29,7 +29,7 @@ const INSTALL: ErrorCode[] = [
 const UPDATE: ErrorCode[] = [...INSTALL, 'update_failed']
 
 const ById = Type.Object({
-  id: Type.String({ description: 'The id, or the name', examples: ['playwright-mcp-1a2b3c'] }),
+  id: text('The id, or the name', { examples: ['playwright-mcp-1a2b3c'] }),
 })
 const Scoped = Type.Object({
   scope: Type.String({ examples: ['@modelcontextprotocol'] }),
@@ -40,7 +40,7 @@ const PATHS = [
   { path: '/packages/:id', params: ById, by: '' },
   { path: '/packages/:scope/:name', params: Scoped, by: ' by its scoped name' },
 ]
-const keyOf = (params: Static<typeof ById> | Static<typeof Scoped>): string =>
+const keyOf = (params: Type.Static<typeof ById> | Type.Static<typeof Scoped>): string =>
   'id' in params ? params.id : `${params.scope}/${params.name}`
 
 /** `hasToken` tells whether the caller may use the logins of the user's npm. */

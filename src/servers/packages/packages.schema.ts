@@ -1,62 +1,48 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import {
+  anyObject,
+  boolean,
+  closed,
+  flag,
+  objects,
+  partial,
+  text,
+  textOrNull,
+  texts,
+} from '../../kernel/fields.ts'
 import { AsyncQuery, component, listOf, orNull, Timestamp } from '../../kernel/wire.ts'
 
-const Name = Type.String({
+const Name = text('The npm package name; paths, URLs, git addresses and options are refused', {
   minLength: 1,
   maxLength: 1000,
-  description: 'The npm package name; paths, URLs, git addresses and options are refused',
   examples: ['@modelcontextprotocol/server-everything'],
 })
-const Version = Type.String({
-  minLength: 1,
-  maxLength: 1000,
-  description: 'An exact version or a tag',
-  examples: ['latest'],
+const Version = text('An exact version or a tag', { minLength: 1, maxLength: 1000, examples: ['latest'] })
+
+export const InstallInput = closed({
+  name: Name,
+  version: Type.Optional(Version),
+  allow_scripts: flag('Let the package and its dependencies run install scripts'),
+  create_server: flag('Create a server from the package and start it'),
+  bin: Type.Optional(text('The program to run, for a package with several', { maxLength: 128 })),
+  args: Type.Optional(Type.Array(Type.String({ maxLength: 32_768 }), { maxItems: 256 })),
+  env: Type.Optional(Type.Record(Type.String({ maxLength: 256 }), Type.String({ maxLength: 32_768 }))),
+})
+export type InstallInput = Type.Static<typeof InstallInput>
+component({ InstallInput }, 'A package to install', {
+  examples: [{ name: '@modelcontextprotocol/server-everything' }],
 })
 
-export const InstallInput = Type.Object(
-  {
-    name: Name,
-    version: Type.Optional(Version),
-    allow_scripts: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description: 'Let the package and its dependencies run install scripts',
-      }),
-    ),
-    create_server: Type.Optional(
-      Type.Boolean({ default: false, description: 'Create a server from the package and start it' }),
-    ),
-    bin: Type.Optional(
-      Type.String({ maxLength: 128, description: 'The program to run, for a package with several' }),
-    ),
-    args: Type.Optional(Type.Array(Type.String({ maxLength: 32_768 }), { maxItems: 256 })),
-    env: Type.Optional(Type.Record(Type.String({ maxLength: 256 }), Type.String({ maxLength: 32_768 }))),
-  },
-  { additionalProperties: false, examples: [{ name: '@modelcontextprotocol/server-everything' }] },
-)
-export type InstallInput = Static<typeof InstallInput>
-component({ InstallInput }, 'A package to install')
-
-const closed = { additionalProperties: false }
-export const UpdateQuery = Type.Object(
-  {
-    ...AsyncQuery.properties,
-    hold: Type.Optional(
-      Type.Boolean({
-        description:
-          'Respond at once with the id of a job, which waits for `POST /api/jobs/{id}/continue` before it replaces the old version. After 10 minutes it is cancelled',
-      }),
-    ),
-  },
-  closed,
-)
-export const RemoveQuery = Type.Object(
-  { force: Type.Optional(Type.Boolean({ description: 'Uninstall even if servers use the package' })) },
-  closed,
-)
-export const UpdateInput = Type.Object({ version: Type.Optional(Version) }, closed)
+export const UpdateQuery = partial({
+  ...AsyncQuery.properties,
+  hold: boolean(
+    'Respond at once with the id of a job, which waits for `POST /api/jobs/{id}/continue` before it replaces the old version. After 10 minutes it is cancelled',
+  ),
+})
+export const RemoveQuery = partial({
+  force: boolean('Uninstall even if servers use the package'),
+})
+export const UpdateInput = partial({ version: Version })
 component({ UpdateInput }, 'The version to update to')
 
 const EnvHint = Type.Object({
@@ -71,8 +57,8 @@ export const PackageView = Type.Object({
   name: Name,
   version: Type.String({ examples: ['2026.8.31'] }),
   requested: Type.String({ examples: ['latest'] }),
-  latest: orNull(Type.String({ description: 'The latest version at the last install, update or refresh' })),
-  previous_version: orNull(Type.String({ description: 'Kept for a rollback' })),
+  latest: textOrNull('The latest version at the last install, update or refresh'),
+  previous_version: textOrNull('Kept for a rollback'),
   status: Type.Enum(['installed', 'broken'], { description: '`broken`: its files are missing' }),
   bin: Type.Record(Type.String(), Type.String()),
   path: Type.String(),
@@ -82,13 +68,13 @@ export const PackageView = Type.Object({
   deprecated: orNull(Type.String()),
   engines: orNull(Type.String()),
   has_install_scripts: Type.Boolean(),
-  scripts_skipped: Type.Array(Type.String(), { description: 'Packages whose install scripts did not run' }),
+  scripts_skipped: texts('Packages whose install scripts did not run'),
   update_available: Type.Boolean(),
   asks_for_env: Type.Array(EnvHint),
-  used_by: Type.Array(Type.String(), { description: 'Ids of the servers that run from it' }),
+  used_by: texts('Ids of the servers that run from it'),
   installed_at: Timestamp,
 })
-export type PackageView = Static<typeof PackageView>
+export type PackageView = Type.Static<typeof PackageView>
 component({ Package: PackageView }, 'An installed package')
 export const PackageList = listOf(PackageView)
 
@@ -98,26 +84,24 @@ export const RefreshedPackage = Type.Object({
   version: Type.String({ examples: ['2026.8.31'] }),
   latest: orNull(Type.String({ examples: ['2026.11.2'] })),
   update_available: Type.Boolean(),
-  deprecated: orNull(Type.String({ description: 'Why the installed version should not be used any more' })),
-  error: orNull(
-    Type.String({ description: 'Why the registry gave no answer; the other fields are as before' }),
-  ),
+  deprecated: textOrNull('Why the installed version should not be used any more'),
+  error: textOrNull('Why the registry gave no answer; the other fields are as before'),
 })
-export type RefreshedPackage = Static<typeof RefreshedPackage>
+export type RefreshedPackage = Type.Static<typeof RefreshedPackage>
 component({ RefreshedPackage }, 'What the registry has for a package')
 export const RefreshedList = listOf(RefreshedPackage)
 
 const CreatedServer = Type.Object({
   id: Type.String(),
   status: Type.String(),
-  error: orNull(Type.String({ description: 'Why it did not start' })),
+  error: textOrNull('Why it did not start'),
 })
 export const Installed = Type.Object({
   ...PackageView.properties,
   warnings: Type.Array(Type.String()),
   server: Type.Union([CreatedServer, Type.Null()]),
 })
-export type Installed = Static<typeof Installed>
+export type Installed = Type.Static<typeof Installed>
 component({ InstalledPackage: Installed }, 'The installed package, and the server that was created from it')
 
 const Names = Type.Array(Type.String())
@@ -129,11 +113,9 @@ export const Updated = Type.Object({
     { added: Names, removed: Names, changed: Names },
     { description: 'Tools compared with the version before' },
   ),
-  tried_with: Type.Array(Type.String(), {
-    description: 'The servers whose settings were used for the trial',
-  }),
+  tried_with: texts('The servers whose settings were used for the trial'),
 })
-export type Updated = Static<typeof Updated>
+export type Updated = Type.Static<typeof Updated>
 component({ UpdatedPackage: Updated }, 'The updated package, and how its tools have changed')
 
 const Trust = Type.Object({
@@ -142,50 +124,43 @@ const Trust = Type.Object({
   detail: Type.String(),
 })
 /** A value that only the user knows. */
-const ToFill = Type.Object({}, { additionalProperties: true })
-const CreateBody = Type.Object({}, { additionalProperties: true })
-export const SearchInput = Type.Object(
-  {
-    query: Type.String({ minLength: 1, maxLength: 200, examples: ['github'] }),
-    size: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, default: 20 })),
-    from: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 0 })),
-    mcp_only: Type.Optional(Type.Boolean({ default: false })),
-    source: Type.Optional(Type.Enum(['npm', 'mcp_registry'], { default: 'npm' })),
-    cursor: Type.Optional(
-      Type.String({ maxLength: 500, description: 'The next page of results from the MCP Registry' }),
-    ),
-  },
-  { additionalProperties: false },
-)
-export type SearchInput = Static<typeof SearchInput>
+const ToFill = anyObject()
+const CreateBody = anyObject()
+export const SearchInput = closed({
+  query: Type.String({ minLength: 1, maxLength: 200, examples: ['github'] }),
+  size: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, default: 20 })),
+  from: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 0 })),
+  mcp_only: Type.Optional(Type.Boolean({ default: false })),
+  source: Type.Optional(Type.Enum(['npm', 'mcp_registry'], { default: 'npm' })),
+  cursor: Type.Optional(text('The next page of results from the MCP Registry', { maxLength: 500 })),
+})
+export type SearchInput = Type.Static<typeof SearchInput>
 component({ SearchInput }, 'What to search for')
 
 export const SearchAnswer = Type.Object({
-  items: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      version: orNull(Type.String()),
-      description: orNull(Type.String()),
-      keywords: Type.Array(Type.String()),
-      publisher: orNull(Type.String()),
-      date: orNull(Timestamp),
-      license: orNull(Type.String()),
-      downloads_weekly: orNull(Type.Integer({ minimum: 0 })),
-      installed: orNull(Type.String({ description: 'The installed version' })),
-      trust: Type.Array(Trust),
-      source: Type.Enum(['npm', 'mcp_registry']),
-      create: Type.Optional(Type.Union([CreateBody, Type.Null()])),
-      note: Type.Optional(orNull(Type.String())),
-      title: Type.Optional(orNull(Type.String())),
-      required_env: Type.Optional(Type.Array(ToFill)),
-      required_headers: Type.Optional(Type.Array(ToFill)),
-      required_args: Type.Optional(Type.Array(ToFill)),
-    }),
-  ),
+  items: objects({
+    name: Type.String(),
+    version: orNull(Type.String()),
+    description: orNull(Type.String()),
+    keywords: Type.Array(Type.String()),
+    publisher: orNull(Type.String()),
+    date: orNull(Timestamp),
+    license: orNull(Type.String()),
+    downloads_weekly: orNull(Type.Integer({ minimum: 0 })),
+    installed: textOrNull('The installed version'),
+    trust: Type.Array(Trust),
+    source: Type.Enum(['npm', 'mcp_registry']),
+    create: Type.Optional(Type.Union([CreateBody, Type.Null()])),
+    note: Type.Optional(orNull(Type.String())),
+    title: Type.Optional(orNull(Type.String())),
+    required_env: Type.Optional(Type.Array(ToFill)),
+    required_headers: Type.Optional(Type.Array(ToFill)),
+    required_args: Type.Optional(Type.Array(ToFill)),
+  }),
   total: orNull(Type.Integer({ minimum: 0 })),
   next_from: orNull(Type.Integer()),
   next_cursor: orNull(Type.String()),
-  search_available: Type.Boolean({ description: 'False when the registry finds only exact names' }),
+  search_available: boolean('False when the registry finds only exact names'),
 })
-export type SearchAnswer = Static<typeof SearchAnswer>
+export type SearchAnswer = Type.Static<typeof SearchAnswer>
 component({ SearchResults: SearchAnswer }, 'The packages or servers that were found')

@@ -1,18 +1,17 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { text } from '../../kernel/fields.ts'
 import { component, orNull } from '../../kernel/wire.ts'
 
 const Check = Type.Object({
   name: Type.String({ examples: ['command'] }),
   ok: Type.Boolean(),
-  detail: Type.String({ description: 'What was found and, where needed, what to do' }),
+  detail: text('What was found and, where needed, what to do'),
 })
-export type Check = Static<typeof Check>
+export type Check = Type.Static<typeof Check>
 
 export const Diagnosis = Type.Object({
   checks: Type.Array(Check, { description: 'In order. A failed one may be the cause of those after it' }),
-  command_line: Type.String({
-    description: 'Does the same in a terminal, or in PowerShell on Windows. Secrets are masked',
+  command_line: text('Does the same in a terminal, or in PowerShell on Windows. Secrets are masked', {
     examples: ['cd ~ && API_TOKEN=*** npx -y @modelcontextprotocol/server-github'],
   }),
   repair: orNull(
@@ -25,7 +24,7 @@ export const Diagnosis = Type.Object({
     ),
   ),
 })
-export type Diagnosis = Static<typeof Diagnosis>
+export type Diagnosis = Type.Static<typeof Diagnosis>
 component({ Diagnosis }, 'What was checked, and how to do the same in a terminal')
 
 /** A cause and what to do about it, in one detail. */

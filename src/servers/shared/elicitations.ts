@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
+import { closed, text } from '../../kernel/fields.ts'
 import { component, mapOf } from '../../kernel/wire.ts'
 
 /** How long a question waits for an answer, because a person may have to give it. */
@@ -55,26 +55,22 @@ export class Elicitations {
 const Text = Type.String({ maxLength: 65_536 })
 
 export const ElicitationKey = Type.Object({
-  id: Type.String({
-    description: 'From the event `elicitation`',
-    examples: ['eli_0123456789abcdef01234567'],
-  }),
+  id: text('From the event `elicitation`', { examples: ['eli_0123456789abcdef01234567'] }),
 })
 
-export const ElicitationAnswer = Type.Object(
-  {
-    action: Type.Enum(['accept', 'decline', 'cancel'], {
-      description: '`decline`: the user said no. `cancel`: the user closed the form without a choice',
-    }),
-    content: Type.Optional(
-      mapOf(
-        '^[^\\u0000-\\u001f\\u007f]{1,256}$',
-        Type.Union([Text, Type.Number(), Type.Boolean(), Type.Array(Text, { maxItems: 1000 })]),
-        1000,
-      ),
+export const ElicitationAnswer = closed({
+  action: Type.Enum(['accept', 'decline', 'cancel'], {
+    description: '`decline`: the user said no. `cancel`: the user closed the form without a choice',
+  }),
+  content: Type.Optional(
+    mapOf(
+      '^[^\\u0000-\\u001f\\u007f]{1,256}$',
+      Type.Union([Text, Type.Number(), Type.Boolean(), Type.Array(Text, { maxItems: 1000 })]),
+      1000,
     ),
-  },
-  { additionalProperties: false, examples: [{ action: 'accept', content: { name: 'Ada' } }] },
-)
-export type ElicitationAnswer = Static<typeof ElicitationAnswer>
-component({ ElicitationAnswer }, 'The answer to a question of a tool server')
+  ),
+})
+export type ElicitationAnswer = Type.Static<typeof ElicitationAnswer>
+component({ ElicitationAnswer }, 'The answer to a question of a tool server', {
+  examples: [{ action: 'accept', content: { name: 'Ada' } }],
+})

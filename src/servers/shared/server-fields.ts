@@ -1,6 +1,15 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
+import {
+  anyObject,
+  boolean,
+  closed,
+  integer,
+  optional,
+  partial,
+  text,
+  textOrNull,
+} from '../../kernel/fields.ts'
 import { SHOWN_REFERENCE } from '../../kernel/secrets/references.ts'
 import type { Carrier, MASK } from '../../kernel/secrets/secrets.ts'
 import { component, ID_PATTERN, mapOf, orNull, Timestamp } from '../../kernel/wire.ts'
@@ -13,12 +22,11 @@ export const TOOL_NAME_PATTERN = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
 
 export const ServerId = Type.String({ pattern: ID_PATTERN, examples: ['github'] })
 
-export const ServerName = Type.String({
+export const ServerName = text('Shown to people. The id is derived from it once and never changes', {
   minLength: 1,
   maxLength: 64,
   pattern: '^[A-Za-z0-9][\\w .-]*$',
   expected: 'a letter or digit, followed by letters, digits, spaces or . _ -',
-  description: 'Shown to people. The id is derived from it once and never changes',
   examples: ['GitHub'],
 })
 
@@ -33,15 +41,14 @@ export const Tags = Type.Array(Tag, { maxItems: 32, uniqueItems: true, examples:
 
 /** The parameter of a path. Any string is accepted: one that is neither an id nor a name leads to a 404. */
 export const ServerKey = Type.Object({
-  id: Type.String({ description: 'The id, or the exact name', examples: ['github'] }),
+  id: text('The id, or the exact name', { examples: ['github'] }),
 })
 
 export const recordFields = {
   created_at: Timestamp,
   updated_at: Timestamp,
-  revision: Type.Integer({
+  revision: integer('Increases with every change. Send it as If-Match to detect concurrent changes', {
     minimum: 1,
-    description: 'Increases with every change. Send it as If-Match to detect concurrent changes',
   }),
 }
 
@@ -53,33 +60,33 @@ export const Stats = Type.Object({
   p95_ms: orNull(Type.Number()),
   last_call_at: orNull(Timestamp),
 })
-export type Stats = Static<typeof Stats>
+export type Stats = Type.Static<typeof Stats>
 
 export const healthSchema = (example: string) =>
   Type.Object({
     level: Type.Enum(['healthy', 'degraded', 'unhealthy', 'unknown']),
-    summary: Type.String({ description: 'One sentence', examples: [example] }),
-    action: orNull(Type.String({ description: 'What to do next, if anything' })),
+    summary: text('One sentence', { examples: [example] }),
+    action: textOrNull('What to do next, if anything'),
   })
-export type Health = Static<ReturnType<typeof healthSchema>>
+export type Health = Type.Static<ReturnType<typeof healthSchema>>
 
 export const lastErrorSchema = (exampleCode: string) =>
   orNull(
     Type.Object({
       code: Type.String({ examples: [exampleCode] }),
-      message: Type.String({ description: 'The cause, in one sentence' }),
-      hint: orNull(Type.String({ description: 'What to do next' })),
+      message: text('The cause, in one sentence'),
+      hint: textOrNull('What to do next'),
     }),
   )
 
 /** The fields of a view that show what the server described in its last connection. */
 export const describedFields = {
   protocol_version: orNull(Type.String({ examples: ['2025-11-25'] })),
-  server_info: orNull(Type.Object({}, { additionalProperties: true })),
+  server_info: orNull(anyObject()),
 }
 export const toolFields = {
-  tool_count: orNull(Type.Integer({ description: 'Null until the tools have been listed once' })),
-  tool_tokens: orNull(Type.Integer({ description: 'Estimated tokens of the tools in an agent’s context' })),
+  tool_count: orNull(integer('Null until the tools have been listed once')),
+  tool_tokens: orNull(integer('Estimated tokens of the tools in an agent’s context')),
 }
 
 /** A map of masked secrets, such as environment variables or headers. A value that is a reference is shown. */
@@ -90,34 +97,22 @@ export const masked = (example: Record<string, typeof MASK>) =>
     examples: [example],
   })
 
-const Alias = orNull(
-  Type.String({
-    pattern: '^[A-Za-z0-9_-]{1,64}$',
-    expected: 'at most 64 letters, digits, _ and -',
-    description: 'The name that agents see; null: the tool’s own name',
-    examples: ['new_issue'],
-  }),
-)
-const Enabled = Type.Boolean({ description: 'false: agents neither see the tool nor can call it' })
-const Expose = Type.Boolean({ description: 'false: the gateway does not offer the server' })
+const Alias = textOrNull('The name that agents see; null: the tool’s own name', {
+  pattern: '^[A-Za-z0-9_-]{1,64}$',
+  expected: 'at most 64 letters, digits, _ and -',
+  examples: ['new_issue'],
+})
+const setting = { enabled: boolean('false: agents neither see the tool nor can call it'), alias: Alias }
+const Expose = boolean('false: the gateway does not offer the server')
 
 /** What the gateway offers of a server. A given map of tools replaces the stored one. */
-export const offerInput = {
-  tools: Type.Optional(
-    mapOf(
-      TOOL_NAME_PATTERN,
-      Type.Object(
-        { enabled: Type.Optional(Enabled), alias: Type.Optional(Alias) },
-        { additionalProperties: false },
-      ),
-      MAX_TOOLS,
-    ),
-  ),
-  expose: Type.Optional(Expose),
-}
-const ToolSetting = Type.Object({ enabled: Enabled, alias: Alias })
+export const offerInput = optional({
+  tools: mapOf(TOOL_NAME_PATTERN, partial(setting), MAX_TOOLS),
+  expose: Expose,
+})
+const ToolSetting = Type.Object(setting)
 export const offerView = {
-  tools: Type.Unsafe<Record<string, Static<typeof ToolSetting>>>({
+  tools: Type.Unsafe<Record<string, Type.Static<typeof ToolSetting>>>({
     type: 'object',
     additionalProperties: ToolSetting,
     description: 'By the tool’s own name. A tool without an entry is enabled under its own name',
@@ -126,11 +121,11 @@ export const offerView = {
   expose: Expose,
 }
 
-type OfferInput = Static<ReturnType<typeof Type.Object<typeof offerInput>>>
+type OfferInput = Type.Static<ReturnType<typeof Type.Object<typeof offerInput>>>
 
 /** As it is stored. */
 export interface OfferSettings {
-  readonly tools: Readonly<Record<string, Static<typeof ToolSetting>>>
+  readonly tools: Readonly<Record<string, Type.Static<typeof ToolSetting>>>
   readonly expose: boolean
 }
 /** The fields of every server record, whatever its kind. */
@@ -145,7 +140,7 @@ export interface ServerRecord extends OfferSettings {
 export const OFFER_DEFAULTS: OfferSettings = { tools: {}, expose: true }
 
 /** The settings of one tool. A tool may be called `constructor`, hence `hasOwn`. */
-export const settingOf = ({ tools }: OfferSettings, tool: string): Static<typeof ToolSetting> =>
+export const settingOf = ({ tools }: OfferSettings, tool: string): Type.Static<typeof ToolSetting> =>
   (Object.hasOwn(tools, tool) ? tools[tool] : undefined) ?? { enabled: true, alias: null }
 
 /** The current settings with the given changes. Throws when two tools have the same alias. */
@@ -166,9 +161,7 @@ export function changedOffer(
 }
 
 export const IfMatch = Type.Object({
-  'if-match': Type.Optional(
-    Type.String({ maxLength: 64, description: 'The revision that you have read', examples: ['"1"'] }),
-  ),
+  'if-match': Type.Optional(text('The revision that you have read', { maxLength: 64, examples: ['"1"'] })),
 })
 
 /** The revision in `If-Match: "3"`, with or without quotes, strong or weak. Undefined for `*` or no header. */
@@ -181,25 +174,12 @@ export function revisionOf(header: string | undefined): number | 'unknown' | und
 type Field = Exclude<keyof Carrier, 'oauth'>
 
 /** The body of a request for a stored value that views mask. */
-export const revealInput = (title: string, fields: readonly Field[]) =>
-  component(
-    {
-      [title]: Type.Object(
-        {
-          field: Type.Enum([...fields]),
-          name: Type.Optional(
-            Type.String({
-              minLength: 1,
-              maxLength: 256,
-              description: 'The variable or the header. For `args`, the position, beginning with 0',
-            }),
-          ),
-        },
-        { additionalProperties: false, examples: [{ field: fields[0], name: 'API_TOKEN' }] },
-      ),
-    },
-    'Which value',
-  )
+export const revealInput = (title: string, fields: readonly Field[]) => {
+  const description = 'The variable or the header. For `args`, the position, beginning with 0'
+  const name = Type.Optional(text(description, { minLength: 1, maxLength: 256 }))
+  const input = closed({ field: Type.Enum([...fields]), name })
+  return component({ [title]: input }, 'Which value', { examples: [{ field: fields[0], name: 'API_TOKEN' }] })
+}
 
 export interface RevealInput {
   readonly field: Field
@@ -207,7 +187,7 @@ export interface RevealInput {
 }
 
 export const Revealed = Type.Object({ value: Type.String({ examples: ['sk-…'] }) })
-export type Revealed = Static<typeof Revealed>
+export type Revealed = Type.Static<typeof Revealed>
 component({ Revealed }, 'A stored value in full')
 
 /** The stored value. Throws when there is none. */

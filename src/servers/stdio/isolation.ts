@@ -1,9 +1,8 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { IMAGE_NAME, readContainerCommand } from '../../kernel/containers/container-command.ts'
 import { invalidField } from '../../kernel/errors.ts'
+import { integer, optional, partial, textOrNull } from '../../kernel/fields.ts'
 import type { Isolation, IsolationOptions } from '../../kernel/server-state.ts'
-import { orNull } from '../../kernel/wire.ts'
 
 /** Where the process of a server runs, and what it may reach there. */
 
@@ -20,56 +19,26 @@ const paths = (description: string) =>
     }),
     { maxItems: 64, description, examples: [['~/notes']] },
   )
-const Write = paths('Files and folders that it may change')
-const Read = paths('Files and folders that it may read')
-const Network = Type.Enum(['none', 'full'], { description: 'What it reaches of the network' })
-const Image = orNull(
-  Type.String({
-    pattern: IMAGE_NAME,
-    expected: 'the name of an image',
-    description:
-      'For `container`. Needed unless the command is `docker run` or `podman run`, which names one',
-    examples: ['node:22-slim'],
-  }),
-)
-const Memory = Type.Integer({
-  minimum: 16,
-  maximum: 1_048_576,
-  description: 'For `container`: the most memory, in MiB',
-})
-const Pids = Type.Integer({
-  minimum: 1,
-  maximum: 32_768,
-  description: 'For `container`: the most processes and threads',
-})
-
-export const isolationInput = {
-  isolation: Type.Optional(Kind),
-  isolation_options: Type.Optional(
-    Type.Object(
-      {
-        write: Type.Optional(Write),
-        read: Type.Optional(Read),
-        network: Type.Optional(Network),
-        image: Type.Optional(Image),
-        memory_mb: Type.Optional(Memory),
-        pids: Type.Optional(Pids),
-      },
-      { additionalProperties: false, minProperties: 1 },
-    ),
+const options = {
+  write: paths('Files and folders that it may change'),
+  read: paths('Files and folders that it may read'),
+  network: Type.Enum(['none', 'full'], { description: 'What it reaches of the network' }),
+  image: textOrNull(
+    'For `container`. Needed unless the command is `docker run` or `podman run`, which names one',
+    { pattern: IMAGE_NAME, expected: 'the name of an image', examples: ['node:22-slim'] },
   ),
+  memory_mb: integer('For `container`: the most memory, in MiB', { minimum: 16, maximum: 1_048_576 }),
+  pids: integer('For `container`: the most processes and threads', { minimum: 1, maximum: 32_768 }),
 }
+
+export const isolationInput = optional({
+  isolation: Kind,
+  isolation_options: partial(options, { minProperties: 1 }),
+})
 
 export const isolationView = {
   isolation: Kind,
-  isolation_options: Type.Object({
-    write: Write,
-    read: Read,
-    network: Network,
-    image: Image,
-    memory_mb: Memory,
-    pids: Pids,
-  }),
+  isolation_options: Type.Object(options),
   place: Type.Enum(['local', 'sandbox', 'container'], {
     description: 'Where its process runs; `local` is the computer itself. In a container, `pid` is null',
   }),
@@ -87,7 +56,7 @@ export const DEFAULT_OPTIONS: IsolationOptions = {
 }
 
 /** The current isolation with the given one applied. */
-export const isolationOver = (current: Isolation, input: Static<typeof Input>): Isolation => ({
+export const isolationOver = (current: Isolation, input: Type.Static<typeof Input>): Isolation => ({
   isolation: input.isolation ?? current.isolation,
   isolation_options: { ...current.isolation_options, ...input.isolation_options },
 })
@@ -99,7 +68,7 @@ export const shownOptions = ({ write, read, ...options }: IsolationOptions) => (
   ...options,
 })
 
-export const placeOf = ({ isolation }: Isolation): Static<typeof isolationView.place> =>
+export const placeOf = ({ isolation }: Isolation): Type.Static<typeof isolationView.place> =>
   isolation === 'none' ? 'local' : isolation
 
 interface Command {

@@ -1,6 +1,6 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { invalidField } from '../../kernel/errors.ts'
+import { boolean, integer, optional, partial } from '../../kernel/fields.ts'
 import type { Isolation, Plan, Program, RestartRules, Timeouts } from '../../kernel/server-state.ts'
 import { orNull } from '../../kernel/wire.ts'
 import { REQUEST_S_DESCRIPTION } from '../shared/calls.ts'
@@ -8,92 +8,68 @@ import { DEFAULT_OPTIONS, isolationInput, isolationOver, isolationView } from '.
 
 /** How a server is run: when it starts, its time limits, and what happens when its process ends. */
 
-const StartMode = Type.Enum(['on_demand', 'eager', 'manual'], {
-  description:
-    '`on_demand`: a call starts it, and it stops when idle. `eager`: it starts with Toolroom. `manual`: a person starts it, and it starts again with Toolroom if it was running.',
-})
-const AutoStart = Type.Boolean({
-  description: '`true` is the same as `start_mode: "eager"`, and `false` alone as `"on_demand"`',
-})
-const IdleTimeout = Type.Integer({
-  minimum: 1,
-  maximum: 604_800,
-  description: 'For `on_demand`: seconds without a call until it goes to sleep',
-})
-const Policy = Type.Enum(['on_failure', 'always', 'never'])
 const seconds = (minimum: number, maximum: number, description: string) =>
-  Type.Integer({ minimum, maximum, description })
-const MaxDelay = seconds(1, 86_400, 'Longest pause between two restarts')
-const StartS = seconds(1, 600, 'For the handshake and the list of tools')
-const RequestS = orNull(seconds(1, 3600, REQUEST_S_DESCRIPTION))
-const StopS = seconds(
-  1,
-  60,
-  'Until it is killed: two sevenths after its input is closed, the rest after SIGTERM',
-)
+  integer(description, { minimum, maximum })
 
-const Sharing = Type.Enum(['auto', 'shared', 'per_agent', 'per_session'], {
-  description:
-    'Whether agents share one process. `auto`: they share until the server asks its client something, logs for a call or announces tasks; after that, further sessions get a process of their own',
-})
-const MaxInstances = Type.Integer({
-  minimum: 1,
-  maximum: 64,
-  description: 'How many processes of their own sessions and agents may have at a time',
-})
+const fields = {
+  start_mode: Type.Enum(['on_demand', 'eager', 'manual'], {
+    description:
+      '`on_demand`: a call starts it, and it stops when idle. `eager`: it starts with Toolroom. `manual`: a person starts it, and it starts again with Toolroom if it was running.',
+  }),
+  auto_start: boolean('`true` is the same as `start_mode: "eager"`, and `false` alone as `"on_demand"`'),
+  idle_timeout_s: seconds(1, 604_800, 'For `on_demand`: seconds without a call until it goes to sleep'),
+  sharing: Type.Enum(['auto', 'shared', 'per_agent', 'per_session'], {
+    description:
+      'Whether agents share one process. `auto`: they share until the server asks its client something, logs for a call or announces tasks; after that, further sessions get a process of their own',
+  }),
+  max_instances: integer('How many processes of their own sessions and agents may have at a time', {
+    minimum: 1,
+    maximum: 64,
+  }),
+}
+const restart = {
+  policy: Type.Enum(['on_failure', 'always', 'never']),
+  max_delay_s: seconds(1, 86_400, 'Longest pause between two restarts'),
+}
+const timeouts = {
+  start_s: seconds(1, 600, 'For the handshake and the list of tools'),
+  request_s: orNull(seconds(1, 3600, REQUEST_S_DESCRIPTION)),
+  stop_s: seconds(
+    1,
+    60,
+    'Until it is killed: two sevenths after its input is closed, the rest after SIGTERM',
+  ),
+}
 
-const some = { additionalProperties: false, minProperties: 1 }
+const some = { minProperties: 1 }
 export const settingsInput = {
   ...isolationInput,
-  start_mode: Type.Optional(StartMode),
-  auto_start: Type.Optional(AutoStart),
-  idle_timeout_s: Type.Optional(IdleTimeout),
-  sharing: Type.Optional(Sharing),
-  max_instances: Type.Optional(MaxInstances),
-  restart: Type.Optional(
-    Type.Object({ policy: Type.Optional(Policy), max_delay_s: Type.Optional(MaxDelay) }, some),
-  ),
-  timeouts: Type.Optional(
-    Type.Object(
-      { start_s: Type.Optional(StartS), request_s: Type.Optional(RequestS), stop_s: Type.Optional(StopS) },
-      some,
-    ),
-  ),
+  ...optional({ ...fields, restart: partial(restart, some), timeouts: partial(timeouts, some) }),
 }
 export const settingsView = {
   ...isolationView,
-  start_mode: StartMode,
-  auto_start: AutoStart,
-  idle_timeout_s: IdleTimeout,
-  sharing: Sharing,
-  max_instances: MaxInstances,
-  restart: Type.Object({ policy: Policy, max_delay_s: MaxDelay }),
-  timeouts: Type.Object({ start_s: StartS, request_s: RequestS, stop_s: StopS }),
+  ...fields,
+  restart: Type.Object(restart),
+  timeouts: Type.Object(timeouts),
 }
 
-export const StartQuery = Type.Object(
-  {
-    wait_s: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 600,
-        default: 30,
-        description: 'How long the response may wait for the start; 0: not at all',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const StartQuery = partial({
+  wait_s: integer('How long the response may wait for the start; 0: not at all', {
+    minimum: 0,
+    maximum: 600,
+    default: 30,
+  }),
+})
 
 const Input = Type.Object(settingsInput)
-type Input = Static<typeof Input>
-export type StartMode = Static<typeof StartMode>
+type Input = Type.Static<typeof Input>
+export type StartMode = Type.Static<typeof fields.start_mode>
 
 /** As stored. */
 export interface RunSettings extends Isolation {
   readonly start_mode: StartMode
   readonly idle_timeout_s: number
-  readonly sharing: Static<typeof Sharing>
+  readonly sharing: Type.Static<typeof fields.sharing>
   readonly max_instances: number
   readonly restart: RestartRules
   readonly timeouts: Timeouts

@@ -1,5 +1,15 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import {
+  anyObject,
+  boolean,
+  closed,
+  integer,
+  optional,
+  partial,
+  text,
+  textOrNull,
+  texts,
+} from '../../kernel/fields.ts'
 import { MASK } from '../../kernel/secrets/secrets.ts'
 import { STATUSES } from '../../kernel/server-state.ts'
 import { component, mapOf, orNull, Timestamp } from '../../kernel/wire.ts'
@@ -23,36 +33,31 @@ import { type RunSettings, settingsInput, settingsView } from './run-settings.ts
 const DesiredState = Type.Enum(['running', 'stopped'], {
   description: 'The state that a user last requested',
 })
-export type DesiredState = Static<typeof DesiredState>
+export type DesiredState = Type.Static<typeof DesiredState>
 
-const LastExit = Type.Object({
+const exit = {
   code: orNull(Type.Integer()),
   signal: orNull(Type.String({ examples: ['SIGKILL'] })),
-  at: Timestamp,
-  stderr_tail: Type.Array(Type.String(), { description: 'The last lines on stderr' }),
-})
-const PastExit = Type.Object({
-  at: Timestamp,
-  code: LastExit.properties.code,
-  signal: LastExit.properties.signal,
-  ran_s: Type.Number({ description: 'From the start of the process' }),
-  stderr_tail: LastExit.properties.stderr_tail,
-})
+}
+const stderr_tail = texts('The last lines on stderr')
+const LastExit = Type.Object({ ...exit, at: Timestamp, stderr_tail })
+const ran_s = Type.Number({ description: 'From the start of the process' })
+const PastExit = Type.Object({ at: Timestamp, ...exit, ran_s, stderr_tail })
 const Resources = Type.Object({
   cpu_pct: Type.Number({ description: 'Percent of one core' }),
   rss_bytes: Type.Integer(),
-  processes: Type.Integer({ description: 'The process and all its descendants' }),
+  processes: integer('The process and all its descendants'),
 })
 
 const InstanceView = Type.Object({
-  id: Type.String({ description: '`shared`, or the number of an instance that runs for one client alone' }),
+  id: text('`shared`, or the number of an instance that runs for one client alone'),
   pid: orNull(Type.Integer()),
   agent_type: orNull(Type.String()),
-  session_id: orNull(Type.String({ description: 'The session of the gateway that it runs for' })),
+  session_id: textOrNull('The session of the gateway that it runs for'),
   started_at: Timestamp,
   resources: orNull(Resources),
 })
-export type InstanceView = Static<typeof InstanceView>
+export type InstanceView = Type.Static<typeof InstanceView>
 component({ Instance: InstanceView }, 'One process of a server')
 
 /** The current state of a server. Read-only. */
@@ -66,7 +71,7 @@ export const Live = Type.Object({
   pid: orNull(Type.Integer()),
   started_at: orNull(Timestamp),
   uptime_s: orNull(Type.Number()),
-  restart_count: Type.Integer({ description: 'Automatic restarts since a user last started it' }),
+  restart_count: integer('Automatic restarts since a user last started it'),
   next_retry_at: orNull(Timestamp),
   later_retries_s: Type.Array(Type.Number(), {
     description:
@@ -79,44 +84,36 @@ export const Live = Type.Object({
   }),
   last_error: lastErrorSchema('command_not_found'),
   ...describedFields,
-  capabilities: orNull(Type.Object({}, { additionalProperties: true })),
+  capabilities: orNull(anyObject()),
   ...toolFields,
   resources: orNull(Resources),
-  sharing_reason: orNull(
-    Type.String({ description: 'Why `sharing: "auto"` gives further sessions a process of their own' }),
-  ),
+  sharing_reason: textOrNull('Why `sharing: "auto"` gives further sessions a process of their own'),
   instances: Type.Array(InstanceView, {
     description: 'Its running processes. `pid` is that of the shared one, `resources` the sum of all',
   }),
   stats: Stats,
-  log_lines_dropped: Type.Integer({ description: 'Lines that exceeded the limit since Toolroom started' }),
-  used_by_agents: Type.Array(Type.String(), {
-    description: 'Agents that have an entry for it, or that may use it through the gateway',
-  }),
-  restart_needed: Type.Boolean({
-    description: 'A process runs with a named secret that was set or deleted after its start',
-  }),
+  log_lines_dropped: integer('Lines that exceeded the limit since Toolroom started'),
+  used_by_agents: texts('Agents that have an entry for it, or that may use it through the gateway'),
+  restart_needed: boolean('A process runs with a named secret that was set or deleted after its start'),
 })
-export type Live = Static<typeof Live>
+export type Live = Type.Static<typeof Live>
 
 /** TOOLROOM_* is reserved, so that a server cannot pass for Toolroom. */
 const ENV_KEY = '^(?![Tt][Oo][Oo][Ll][Rr][Oo][Oo][Mm]_)[^=\\u0000-\\u001f\\u007f]{1,256}$'
 const ABSOLUTE_PATH = '^(?:/|~/|[A-Za-z]:[\\\\/]|\\\\\\\\)[^\\u0000-\\u001f]*$'
 const example = { args: ['-y', '@modelcontextprotocol/server-github'], env: { GITHUB_TOKEN: 'ghp_…' } }
 
-const Command = Type.String({
+const Command = text('The program only; its arguments belong in args', {
   minLength: 1,
   maxLength: 4096,
   pattern: '^[^\\u0000-\\u001f]+$',
   expected: 'one line',
-  description: 'The program only; its arguments belong in args',
   examples: ['npx'],
 })
 /** With a package, the command is one of its programs, and may be omitted if there is only one. */
-const Package = Type.String({
+const Package = text('The name of an installed package to run', {
   minLength: 1,
   maxLength: 214,
-  description: 'The name of an installed package to run',
   examples: ['@modelcontextprotocol/server-memory'],
 })
 const Args = Type.Array(Type.String({ maxLength: 32_768 }), { maxItems: 256, examples: [example.args] })
@@ -130,39 +127,32 @@ const Cwd = orNull(
 )
 const Description = orNull(Type.String({ maxLength: 2000 }))
 
-const optional = {
-  args: Type.Optional(Args),
-  env: Type.Optional(mapOf(ENV_KEY, Type.String({ maxLength: 32_768 }), 256)),
-  cwd: Type.Optional(Cwd),
-  description: Type.Optional(Description),
-  tags: Type.Optional(Tags),
+const settings = optional({
+  args: Args,
+  env: mapOf(ENV_KEY, Type.String({ maxLength: 32_768 }), 256),
+  cwd: Cwd,
+  description: Description,
+  tags: Tags,
   ...settingsInput,
   ...offerInput,
-}
+})
 
-export const ServerInput = Type.Object(
-  {
-    name: ServerName,
-    type: Type.Optional(Type.Literal('stdio')),
-    command: Type.Optional(Command),
-    package: Type.Optional(Package),
-    ...optional,
-  },
-  { additionalProperties: false, examples: [{ name: 'GitHub', command: 'npx', ...example }] },
-)
-export type ServerInput = Static<typeof ServerInput>
-component({ ServerInput }, 'A STDIO server to add')
+export const ServerInput = closed({
+  name: ServerName,
+  ...optional({ type: Type.Literal('stdio'), command: Command, package: Package }),
+  ...settings,
+})
+export type ServerInput = Type.Static<typeof ServerInput>
+component({ ServerInput }, 'A STDIO server to add', {
+  examples: [{ name: 'GitHub', command: 'npx', ...example }],
+})
 
-export const ServerPatch = Type.Object(
-  { name: Type.Optional(ServerName), command: Type.Optional(Command), ...optional },
-  {
-    additionalProperties: false,
-    minProperties: 1,
-    examples: [{ env: { GITHUB_TOKEN: MASK, LOG_LEVEL: 'debug' } }],
-  },
-)
-export type ServerPatch = Static<typeof ServerPatch>
-component({ ServerPatch }, 'The fields of a STDIO server to change')
+export const ServerPatch = partial({ name: ServerName, command: Command, ...settings })
+export type ServerPatch = Type.Static<typeof ServerPatch>
+component({ ServerPatch }, 'The fields of a STDIO server to change', {
+  minProperties: 1,
+  examples: [{ env: { GITHUB_TOKEN: MASK, LOG_LEVEL: 'debug' } }],
+})
 
 /** A server as the API shows it. The values of env are secrets, so the type allows only '***'. */
 export const ServerView = Type.Object({
@@ -181,7 +171,7 @@ export const ServerView = Type.Object({
   ...Live.properties,
   ...recordFields,
 })
-export type ServerView = Static<typeof ServerView>
+export type ServerView = Type.Static<typeof ServerView>
 component({ Server: ServerView }, 'A STDIO server and its state')
 
 /** A STDIO server as it is stored. */

@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { anyObject, closed, flag, partial, text } from '../../../kernel/fields.ts'
 import { NAME_PATTERN } from '../../../kernel/secrets/references.ts'
 import { component, ID_PATTERN, orNull, Timestamp } from '../../../kernel/wire.ts'
 import { MAX_SERVERS, ServerId } from '../../../servers/shared/server-fields.ts'
@@ -8,21 +8,15 @@ export const FORMAT = 'toolroom-export'
 /** The length of one part of the encrypted text. */
 export const PART_LENGTH = 65_536
 
-export const Passphrase = Type.String({
+export const Passphrase = text('Encrypts the secrets in the file', {
   maxLength: 256,
   pattern: '^[\\x20-\\x7e]{12,256}$',
   expected: '12 to 256 characters of ASCII',
-  description: 'Encrypts the secrets in the file',
 })
 
-export const ExportQuery = Type.Object(
-  {
-    include_secrets: Type.Optional(
-      Type.Boolean({ default: false, description: 'Include secrets, encrypted with the passphrase' }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const ExportQuery = partial({
+  include_secrets: flag('Include secrets, encrypted with the passphrase'),
+})
 /** In a header, because URLs end up in logs. */
 export const PASSPHRASE_HEADER = 'x-export-passphrase'
 export const ExportHeaders = Type.Object({ [PASSPHRASE_HEADER]: Type.Optional(Passphrase) })
@@ -34,33 +28,24 @@ const Definition = Type.Unsafe<Record<string, unknown>>({
   maxProperties: 64,
   examples: [{ name: 'GitHub', command: 'npx' }],
 })
-const Entry = Type.Object(
-  { id: ServerId, type: Type.Enum(['stdio', 'http']), definition: Definition },
-  { additionalProperties: false },
-)
-export type Entry = Static<typeof Entry>
+const Entry = closed({ id: ServerId, type: Type.Enum(['stdio', 'http']), definition: Definition })
+export type Entry = Type.Static<typeof Entry>
 
-const AgentChoice = Type.Object(
-  {
-    agent_type: Type.String({ minLength: 1, maxLength: 64, examples: ['cursor'] }),
-    linked_servers: Type.Array(ServerId, {
-      maxItems: MAX_SERVERS,
-      description: 'Servers that its files have an entry for. The import reports them and writes no file',
-    }),
-    tools: orNull(Type.Object({}, { additionalProperties: true, maxProperties: 8 })),
-  },
-  { additionalProperties: false },
-)
+const AgentChoice = closed({
+  agent_type: Type.String({ minLength: 1, maxLength: 64, examples: ['cursor'] }),
+  linked_servers: Type.Array(ServerId, {
+    maxItems: MAX_SERVERS,
+    description: 'Servers that its files have an entry for. The import reports them and writes no file',
+  }),
+  tools: orNull(anyObject({ maxProperties: 8 })),
+})
 
-const Preset = Type.Object(
-  {
-    name: Type.String({ pattern: ID_PATTERN, examples: ['work'] }),
-    choice: Type.Object({}, { additionalProperties: true, maxProperties: 8 }),
-  },
-  { additionalProperties: false },
-)
+const Preset = closed({
+  name: Type.String({ pattern: ID_PATTERN, examples: ['work'] }),
+  choice: anyObject({ maxProperties: 8 }),
+})
 
-const Sealed = Type.Object(
+const Sealed = closed(
   {
     kdf: Type.Literal('scrypt'),
     n: Type.Literal(32_768),
@@ -81,27 +66,24 @@ const Sealed = Type.Object(
       { minItems: 1, maxItems: 160, description: 'The encrypted text, in parts' },
     ),
   },
-  { additionalProperties: false, description: 'AES-256-GCM over the secrets, bound to the rest of the file' },
+  { description: 'AES-256-GCM over the secrets, bound to the rest of the file' },
 )
-export type Sealed = Static<typeof Sealed>
+export type Sealed = Type.Static<typeof Sealed>
 
-export const ExportFile = Type.Object(
-  {
-    format: Type.Literal(FORMAT),
-    version: Type.Literal(1),
-    exported_at: Timestamp,
-    toolroom_version: Type.String({ maxLength: 64, examples: ['0.1.0'] }),
-    servers: Type.Array(Entry, { maxItems: MAX_SERVERS }),
-    named_secrets: Type.Array(Type.String({ pattern: NAME_PATTERN, examples: ['GITHUB_TOKEN'] }), {
-      maxItems: 1000,
-      uniqueItems: true,
-      description: 'Names only. Their values are in `secrets`',
-    }),
-    agents: Type.Array(AgentChoice, { maxItems: 500 }),
-    presets: Type.Array(Preset, { maxItems: 100 }),
-    secrets: Type.Union([Sealed, Type.Null()]),
-  },
-  { additionalProperties: false },
-)
-export type ExportFile = Static<typeof ExportFile>
+export const ExportFile = closed({
+  format: Type.Literal(FORMAT),
+  version: Type.Literal(1),
+  exported_at: Timestamp,
+  toolroom_version: Type.String({ maxLength: 64, examples: ['0.1.0'] }),
+  servers: Type.Array(Entry, { maxItems: MAX_SERVERS }),
+  named_secrets: Type.Array(Type.String({ pattern: NAME_PATTERN, examples: ['GITHUB_TOKEN'] }), {
+    maxItems: 1000,
+    uniqueItems: true,
+    description: 'Names only. Their values are in `secrets`',
+  }),
+  agents: Type.Array(AgentChoice, { maxItems: 500 }),
+  presets: Type.Array(Preset, { maxItems: 100 }),
+  secrets: Type.Union([Sealed, Type.Null()]),
+})
+export type ExportFile = Type.Static<typeof ExportFile>
 component({ ExportFile }, 'Servers and the tools that agents see, in one file')

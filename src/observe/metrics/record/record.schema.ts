@@ -1,6 +1,6 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { invalidField } from '../../../kernel/errors.ts'
+import { closed, optional, text } from '../../../kernel/fields.ts'
 import { component, ID_PATTERN, mapOf } from '../../../kernel/wire.ts'
 import { LABEL_PATTERN, NAME_PATTERN } from '../metrics.schema.ts'
 import { CALL_STATUSES } from '../sketch/cell.ts'
@@ -17,45 +17,40 @@ const MAX_VALUE = 1e15
 const name = { expected: 'at most 256 characters, none of them a control character' }
 const Bytes = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
-export const MetricEvent = Type.Object(
-  {
-    ts: Type.Optional(
-      Type.String({
-        pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?(Z|[+-]\\d{2}:\\d{2})$',
-        expected: 'a time, such as 2026-11-15T09:30:00.000Z',
-        description: 'Default: now',
-        examples: ['2026-11-15T09:30:00.000Z'],
-      }),
+export const MetricEvent = closed({
+  ts: Type.Optional(
+    text('Default: now', {
+      pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?(Z|[+-]\\d{2}:\\d{2})$',
+      expected: 'a time, such as 2026-11-15T09:30:00.000Z',
+      examples: ['2026-11-15T09:30:00.000Z'],
+    }),
+  ),
+  kind: Type.Enum(KINDS),
+  ...optional({
+    server_id: Type.String({ pattern: ID_PATTERN, expected: 'the id of a server' }),
+    tool: Type.String({ pattern: LABEL_PATTERN, ...name }),
+    agent_type: Type.String({ pattern: ID_PATTERN, expected: 'the type of an agent' }),
+    duration_ms: Type.Number({ minimum: 0, maximum: MAX_DURATION_MS }),
+    status: Type.Enum(CALL_STATUSES),
+    error_code: Type.String({
+      pattern: '^[A-Za-z0-9_.:-]{1,64}$',
+      expected: 'a short code, such as call_timeout',
+    }),
+    request_bytes: Bytes,
+    response_bytes: Bytes,
+    name: Type.String({
+      pattern: NAME_PATTERN,
+      expected: 'at most 128 letters, digits or _ . : / -',
+    }),
+    value: Type.Number({ minimum: 0, maximum: MAX_VALUE }),
+    labels: mapOf(
+      '^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$',
+      Type.String({ pattern: LABEL_PATTERN, ...name }),
+      MAX_LABELS,
     ),
-    kind: Type.Enum(KINDS),
-    server_id: Type.Optional(Type.String({ pattern: ID_PATTERN, expected: 'the id of a server' })),
-    tool: Type.Optional(Type.String({ pattern: LABEL_PATTERN, ...name })),
-    agent_type: Type.Optional(Type.String({ pattern: ID_PATTERN, expected: 'the type of an agent' })),
-    duration_ms: Type.Optional(Type.Number({ minimum: 0, maximum: MAX_DURATION_MS })),
-    status: Type.Optional(Type.Enum(CALL_STATUSES)),
-    error_code: Type.Optional(
-      Type.String({ pattern: '^[A-Za-z0-9_.:-]{1,64}$', expected: 'a short code, such as call_timeout' }),
-    ),
-    request_bytes: Type.Optional(Bytes),
-    response_bytes: Type.Optional(Bytes),
-    name: Type.Optional(
-      Type.String({
-        pattern: NAME_PATTERN,
-        expected: 'at most 128 letters, digits or _ . : / -',
-      }),
-    ),
-    value: Type.Optional(Type.Number({ minimum: 0, maximum: MAX_VALUE })),
-    labels: Type.Optional(
-      mapOf(
-        '^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$',
-        Type.String({ pattern: LABEL_PATTERN, ...name }),
-        MAX_LABELS,
-      ),
-    ),
-  },
-  { additionalProperties: false },
-)
-export type MetricEvent = Static<typeof MetricEvent>
+  }),
+})
+export type MetricEvent = Type.Static<typeof MetricEvent>
 component({ MetricEvent }, 'One event')
 
 const example = {

@@ -1,5 +1,14 @@
-import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import {
+  boolean,
+  closed,
+  integer,
+  objects,
+  partial,
+  text,
+  textOrNull,
+  texts,
+} from '../../../kernel/fields.ts'
 import { STATUSES } from '../../../kernel/server-state.ts'
 import { Tool } from '../../../kernel/tool-fields.ts'
 import { component, listOf, orNull } from '../../../kernel/wire.ts'
@@ -16,120 +25,91 @@ import { ServerInput } from '../servers.schema.ts'
 
 const Action = Type.Enum(['start', 'stop', 'restart', 'delete'])
 
-export const BulkInput = Type.Object(
-  {
-    action: Action,
-    ids: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
-        minItems: 1,
-        maxItems: MAX_SERVERS,
-        uniqueItems: true,
-        description: 'Ids or exact names',
-      }),
-    ),
-    tag: Type.Optional(Tag),
-  },
-  {
-    additionalProperties: false,
-    description: 'Either `ids` or `tag`',
-    examples: [{ action: 'restart', tag: 'work' }],
-  },
-)
-export type BulkInput = Static<typeof BulkInput>
-component({ BulkInput }, 'An action for several STDIO servers')
+export const BulkInput = closed({
+  action: Action,
+  ids: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+      minItems: 1,
+      maxItems: MAX_SERVERS,
+      uniqueItems: true,
+      description: 'Ids or exact names',
+    }),
+  ),
+  tag: Type.Optional(Tag),
+})
+export type BulkInput = Type.Static<typeof BulkInput>
+component({ BulkInput }, 'An action for several STDIO servers', {
+  examples: [{ action: 'restart', tag: 'work' }],
+})
 
 export const BulkReport = Type.Object({
   action: Action,
-  items: Type.Array(
-    Type.Object({
-      id: Type.String({ examples: ['github'] }),
-      ok: Type.Boolean(),
-      status: orNull(Type.Enum(STATUSES, { description: 'Null when the server does not exist any more' })),
-      error: lastErrorSchema('server_start_failed'),
-    }),
-    { description: 'One for each server, in the order of `ids`' },
-  ),
+  items: objects('One for each server, in the order of `ids`', {
+    id: Type.String({ examples: ['github'] }),
+    ok: Type.Boolean(),
+    status: orNull(Type.Enum(STATUSES, { description: 'Null when the server does not exist any more' })),
+    error: lastErrorSchema('server_start_failed'),
+  }),
   total: Type.Integer(),
-  failed: Type.Integer({ description: 'How many items are not `ok`' }),
+  failed: integer('How many items are not `ok`'),
 })
-export type BulkReport = Static<typeof BulkReport>
+export type BulkReport = Type.Static<typeof BulkReport>
 component({ BulkReport }, 'The outcome for each server')
 
-export const TrialInput = Type.Object(
-  { ...ServerInput.properties, name: Type.Optional(ServerName) },
-  {
-    additionalProperties: false,
-    description: 'A definition as for adding it. The name may be omitted',
-    examples: [{ command: 'npx', args: ['-y', '@modelcontextprotocol/server-memory'] }],
-  },
-)
-export type TrialInput = Static<typeof TrialInput>
-component({ TrialInput }, 'A definition to try out')
+export const TrialInput = closed({ ...ServerInput.properties, name: Type.Optional(ServerName) })
+export type TrialInput = Type.Static<typeof TrialInput>
+component({ TrialInput }, 'A definition to try out', {
+  examples: [{ command: 'npx', args: ['-y', '@modelcontextprotocol/server-memory'] }],
+})
 
 export const TrialReport = Type.Object({
-  ok: Type.Boolean({ description: 'It started, completed the handshake and listed its tools' }),
+  ok: boolean('It started, completed the handshake and listed its tools'),
   duration_ms: Type.Integer(),
   ...describedFields,
   tools: Type.Array(Tool),
   tool_count: orNull(Type.Integer()),
   error: lastErrorSchema('missing_setting'),
-  stderr_tail: Type.Array(Type.String(), { description: 'The last lines on stderr' }),
+  stderr_tail: texts('The last lines on stderr'),
 })
-export type TrialReport = Static<typeof TrialReport>
+export type TrialReport = Type.Static<typeof TrialReport>
 component({ TrialReport }, 'The tools of the definition, or why it did not start')
 
 const MAX_CALLS = 10
 export const MAX_LOST_FILES = 50
 
-export const IsolationTrialInput = Type.Object(
-  {
-    ...isolationInput,
-    calls: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            tool: Type.String({ pattern: '^[^\\u0000-\\u001f]{1,200}$', examples: ['read_file'] }),
-            arguments: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-          },
-          { additionalProperties: false },
-        ),
-        { maxItems: MAX_CALLS, description: 'Tools to call, in this order. They really run' },
-      ),
-    ),
-  },
-  {
-    additionalProperties: false,
-    description: 'The isolation to try, as for changing the server. Omitted fields are those of the server',
-    examples: [{ isolation: 'sandbox', isolation_options: { write: ['~/notes'] } }],
-  },
-)
-export type IsolationTrialInput = Static<typeof IsolationTrialInput>
-component({ WallsTrialInput: IsolationTrialInput }, 'Isolation to try out with a server')
+export const IsolationTrialInput = partial({
+  ...isolationInput,
+  calls: Type.Array(
+    closed({
+      tool: Type.String({ pattern: '^[^\\u0000-\\u001f]{1,200}$', examples: ['read_file'] }),
+      arguments: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    }),
+    { maxItems: MAX_CALLS, description: 'Tools to call, in this order. They really run' },
+  ),
+})
+export type IsolationTrialInput = Type.Static<typeof IsolationTrialInput>
+component({ WallsTrialInput: IsolationTrialInput }, 'Isolation to try out with a server', {
+  examples: [{ isolation: 'sandbox', isolation_options: { write: ['~/notes'] } }],
+})
 
 export const IsolationTrialReport = Type.Object({
   ...TrialReport.properties,
   isolation: isolationView.isolation,
-  calls: Type.Array(
-    Type.Object({
-      tool: Type.String({ examples: ['read_file'] }),
-      ok: Type.Boolean({ description: 'It returned a result without `isError`' }),
-      text: Type.String({ description: 'The beginning of the text of the result, or the error' }),
-    }),
-    { description: 'One for each call that was made' },
-  ),
-  refused: Type.Array(
-    Type.Object({
+  calls: objects('One for each call that was made', {
+    tool: Type.String({ examples: ['read_file'] }),
+    ok: boolean('It returned a result without `isError`'),
+    text: text('The beginning of the text of the result, or the error'),
+  }),
+  refused: objects(
+    'What the isolation kept from it. What it did not try is not seen, which does not mean that it is not needed',
+    {
       kind: Type.Enum(['read', 'write', 'network']),
-      path: orNull(Type.String({ description: 'Null for the network', examples: ['/home/anna/notes'] })),
-      evidence: Type.String({ description: 'The line that says so, or one of the lost files' }),
+      path: textOrNull('Null for the network', { examples: ['/home/anna/notes'] }),
+      evidence: text('The line that says so, or one of the lost files'),
       seen_in: Type.Enum(['errors', 'lost_files'], {
         description:
           '`errors`: the isolation refused it, according to its own errors. `lost_files`: it wrote there, but in memory only',
       }),
-    }),
-    {
-      description:
-        'What the isolation kept from it. What it did not try is not seen, which does not mean that it is not needed',
     },
   ),
   lost_files: Type.Array(Type.String({ examples: ['~/projects/site/index.html'] }), {
@@ -137,35 +117,26 @@ export const IsolationTrialReport = Type.Object({
     description:
       'Files that it wrote into its empty home. They are in memory only, and are lost when it ends. Those outside of hidden folders of the home come first. In a sandbox on Linux; empty elsewhere. Control characters in names are shown as `?`',
   }),
-  lost_file_count: Type.Integer({
-    description: 'How many such files were found. The search ends after 10000 names or 1.5 s',
-  }),
+  lost_file_count: integer('How many such files were found. The search ends after 10000 names or 1.5 s'),
   suggested_options: isolationView.isolation_options,
 })
-export type IsolationTrialReport = Static<typeof IsolationTrialReport>
+export type IsolationTrialReport = Type.Static<typeof IsolationTrialReport>
 component(
   { WallsTrialReport: IsolationTrialReport },
   'How the server ran in isolation, and what was kept from it',
 )
 
 export const Runtime = Type.Object({
-  command: Type.String({ description: 'As servers name it. Secrets are masked', examples: ['uvx'] }),
-  path: orNull(
-    Type.String({ description: 'The program that a start runs', examples: ['/home/me/.local/bin/uvx'] }),
-  ),
-  version: orNull(
-    Type.String({ description: 'Only of the Node.js that runs Toolroom', examples: ['20.20.2'] }),
-  ),
+  command: text('As servers name it. Secrets are masked', { examples: ['uvx'] }),
+  path: textOrNull('The program that a start runs', { examples: ['/home/me/.local/bin/uvx'] }),
+  version: textOrNull('Only of the Node.js that runs Toolroom', { examples: ['20.20.2'] }),
   problem: lastErrorSchema('command_not_found'),
-  shell_path: orNull(
-    Type.String({
-      description:
-        'Where your login shell finds it, if only a shell does: a Toolroom that a desktop or a service manager starts has another PATH',
-      examples: ['/home/me/tools/uvx'],
-    }),
+  shell_path: textOrNull(
+    'Where your login shell finds it, if only a shell does: a Toolroom that a desktop or a service manager starts has another PATH',
+    { examples: ['/home/me/tools/uvx'] },
   ),
   needed_by: Type.Array(ServerId, { description: 'The STDIO servers that run it' }),
 })
-export type Runtime = Static<typeof Runtime>
+export type Runtime = Type.Static<typeof Runtime>
 component({ Runtime }, 'A program that STDIO servers need')
 export const RuntimeList = listOf(Runtime)
