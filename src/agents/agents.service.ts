@@ -80,7 +80,7 @@ export class Agents {
     })
     this.#unsubscribe = deps.facts.on('agent_changed', ({ by, path }) => {
       if (by !== 'toolroom') return
-      for (const target of this.#allTargets()) if (target.place.path === path) this.#watcher.expect(target)
+      for (const target of this.#allTargets()) if (target.config.path === path) this.#watcher.expect(target)
     })
   }
 
@@ -147,7 +147,7 @@ export class Agents {
   async get(key: string, isOwner: boolean, scope?: string, project?: string): Promise<AgentView> {
     const agent = agentOf(key)
     const files = this.#filesOf(agent, project, scope)
-    const main = files.find(({ state }) => isScope(state.place, scope ?? 'user')) ?? files[0]
+    const main = files.find(({ state }) => isScope(state.config, scope ?? 'user')) ?? files[0]
     return {
       ...summaryOf(agent, detect(agent, this.#deps.platform), files),
       homepage: agent.homepage,
@@ -214,7 +214,7 @@ export class Agents {
     const projects = ownership.all().flatMap(({ agent_type, scope, project_path }) => {
       const agent = AGENTS.find(({ type }) => type === agent_type)
       if (!agent || project_path === null || !platform.exists(project_path)) return []
-      return configTargets(agent, platform, project_path).filter(({ place }) => isScope(place, scope))
+      return configTargets(agent, platform, project_path).filter(({ config }) => isScope(config, scope))
     })
     return [...users, ...projects]
   }
@@ -224,11 +224,11 @@ export class Agents {
     const { lockLedger, ownership } = this.#deps
     releaseLeftLocks(lockLedger)
     const unfinished = ownership.pending().flatMap(({ files }) => files.map(({ path }) => path))
-    removeStaleTemps([...this.#allTargets().map(({ place }) => place.path), ...unfinished])
+    removeStaleTemps([...this.#allTargets().map(({ config }) => config.path), ...unfinished])
   }
 
-  #recordOf({ place }: ConfigTarget): KnownFile['record'] {
-    return recordOf(this.#deps.ownership, place.path, place.keyPath)
+  #recordOf({ config }: ConfigTarget): KnownFile['record'] {
+    return recordOf(this.#deps.ownership, config.path, config.keyPath)
   }
 
   #known(target: ConfigTarget): KnownFile {
@@ -237,7 +237,7 @@ export class Agents {
 
   #filesOf(agent: Agent, project?: string, scope?: string): KnownFile[] {
     return configTargets(agent, this.#deps.platform, project)
-      .filter(({ place }) => scope === undefined || isScope(place, scope))
+      .filter(({ config }) => scope === undefined || isScope(config, scope))
       .map((target) => this.#known(target))
   }
 
@@ -271,8 +271,8 @@ export class Agents {
 
 /** The values that a list shows of a file. Entries stay the same object until the file changes. */
 const shownOf = ({ state, record }: KnownFile): unknown[] => {
-  const { place, content, entries, parseError, problem, writable } = state
-  return [place.path, content?.revision, entries, parseError?.message, problem, writable, record]
+  const { config, content, entries, parseError, problem, writable } = state
+  return [config.path, content?.revision, entries, parseError?.message, problem, writable, record]
 }
 
 /** Returns the former list as long as the servers have the same names and definitions. */

@@ -47,7 +47,7 @@ function existing(template: string, platform: Platform): string | undefined {
 }
 
 /** One file of one agent, on this computer. */
-export interface ConfigPlace {
+export interface ConfigFile {
   readonly scope: string
   /** The file to edit: the first candidate that exists, or else the first. */
   readonly path: string
@@ -75,27 +75,27 @@ const OPEN = /<[^>]+>/
  * Where this agent keeps its entries. Scopes inside a project are included only with a project (an absolute path).
  * Scopes whose path has an unknown part, such as the id of a profile, are left out.
  */
-export function placesOf(agent: Agent, platform: Platform, project?: string): ConfigPlace[] {
+export function configFilesOf(agent: Agent, platform: Platform, project?: string): ConfigFile[] {
   const folder = project === undefined ? undefined : pathsOf(platform).resolve(project)
-  const places = agent.scopes.flatMap((scope) => placeOf(agent, scope, platform, folder) ?? [])
-  return agent.scopes.reduce((all, scope) => withStandIn(all, scope, agent, platform), places)
+  const files = agent.scopes.flatMap((scope) => configFileOf(agent, scope, platform, folder) ?? [])
+  return agent.scopes.reduce((all, scope) => withStandIn(all, scope, agent, platform), files)
 }
 
 /** By its name, or by the name of the scope whose file is used. */
-export const isScope = ({ scope, standIn }: ConfigPlace, name: string): boolean =>
+export const isScope = ({ scope, standIn }: ConfigFile, name: string): boolean =>
   scope === name || standIn === name
 
 /** Replaces a file that does not exist by the one of an earlier version, unless a variable names the file. */
 function withStandIn(
-  places: ConfigPlace[],
+  files: ConfigFile[],
   { scope, standsInFor }: Scope,
   agent: Agent,
   platform: Platform,
-): ConfigPlace[] {
-  const [old, current] = [scope, standsInFor].map((name) => places.find((place) => place.scope === name))
+): ConfigFile[] {
+  const [old, current] = [scope, standsInFor].map((name) => files.find((config) => config.scope === name))
   const overrides = agent.scopes.find((each) => each.scope === standsInFor)?.overrides ?? []
-  if (!old || !current || overridden(overrides, platform)) return places
-  if (platform.exists(current.path) || !platform.exists(old.path)) return places
+  if (!old || !current || overridden(overrides, platform)) return files
+  if (platform.exists(current.path) || !platform.exists(old.path)) return files
   const { path, note, ambiguous } = old
   const merged = {
     ...current,
@@ -105,15 +105,15 @@ function withStandIn(
     candidates: [...current.candidates, path],
     standIn: scope,
   }
-  return places.flatMap((place) => (place === old ? [] : place === current ? [merged] : [place]))
+  return files.flatMap((config) => (config === old ? [] : config === current ? [merged] : [config]))
 }
 
-function placeOf(
+function configFileOf(
   agent: Agent,
   scope: Scope,
   platform: Platform,
   project: string | undefined,
-): ConfigPlace | undefined {
+): ConfigFile | undefined {
   const keyPath = withProject(scope.keyPath ?? agent.keyPath, platform, project)
   const file = fileAt(scope, platform, project)
   if (!keyPath || !file) return undefined

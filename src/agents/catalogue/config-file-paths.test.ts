@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { computer } from '../../../test/support/test-computer.ts'
 import type { Agent, System } from './agent-record.ts'
-import { AGENTS, findAgent, isScope, placesOf } from './catalogue.ts'
+import { AGENTS, configFilesOf, findAgent, isScope } from './catalogue.ts'
 
 /** The user file relative to the home and the project file relative to the project; null if there is none. */
 type Files = readonly [
@@ -99,21 +99,21 @@ describe.each(Object.entries(FILES))('%s', (type, [linux, darwin, windows, proje
     ['win32', windows],
   ])('the agent is edited in the file that it reads on %s', (os, user) => {
     const platform = computer({ os })
-    const place = (scope: string) =>
-      placesOf(agentOf(type), platform, PROJECT[os]).find((each) => each.scope === scope)?.path
+    const config = (scope: string) =>
+      configFilesOf(agentOf(type), platform, PROJECT[os]).find((each) => each.scope === scope)?.path
     const below = (folder: string, path: string) =>
       os === 'win32' ? `${folder}\\${path.replaceAll('/', '\\')}` : `${folder}/${path}`
 
-    expect(place('user')).toBe(user === null ? undefined : below(platform.home, user))
+    expect(config('user')).toBe(user === null ? undefined : below(platform.home, user))
     const inProject = user === null ? null : project
-    expect(place('project')).toBe(inProject === null ? undefined : below(PROJECT[os], inProject))
+    expect(config('project')).toBe(inProject === null ? undefined : below(PROJECT[os], inProject))
   })
 })
 
-describe('place', () => {
+describe('config files', () => {
   test('the first existing candidate is used', () => {
     const old = '/home/ada/.gemini/antigravity/mcp_config.json'
-    const [user] = placesOf(agentOf('antigravity'), computer({ os: 'linux', files: [old] }))
+    const [user] = configFilesOf(agentOf('antigravity'), computer({ os: 'linux', files: [old] }))
     expect(user).toMatchObject({ path: old, candidates: ['/home/ada/.gemini/config/mcp_config.json', old] })
   })
 
@@ -197,7 +197,9 @@ describe('place', () => {
         os === 'win32' ? `${folder}\\${path.replaceAll('/', '\\')}` : `${folder}/${path}`,
       )
       const chosen = (files: readonly string[]) =>
-        placesOf(agentOf(type), computer({ os, files }), PROJECT[os]).find((each) => each.scope === scope)
+        configFilesOf(agentOf(type), computer({ os, files }), PROJECT[os]).find(
+          (each) => each.scope === scope,
+        )
       expect([chosen([])?.path, chosen(paths)?.path]).toEqual([paths[0], paths[0]])
       for (const path of paths) expect(chosen([path])).toMatchObject({ path, readOnly: false })
     },
@@ -206,30 +208,36 @@ describe('place', () => {
   test('the file of an earlier version is listed once, answers to both scopes, and is not used where a variable names the file', () => {
     const old = '/home/ada/.codeium/windsurf/mcp_config.json'
     const scopes = (files: string[]) =>
-      placesOf(agentOf('windsurf'), computer({ os: 'linux', files })).map(({ scope, path }) => [scope, path])
+      configFilesOf(agentOf('windsurf'), computer({ os: 'linux', files })).map(({ scope, path }) => [
+        scope,
+        path,
+      ])
     const plugin = ['user-jetbrains-plugin', '/home/ada/.codeium/mcp_config.json']
     expect(scopes([old])).toEqual([['user', old], plugin])
     const current = '/home/ada/.config/devin/mcp_config.json'
     expect(scopes([old, current])).toEqual([['user', current], ['user-legacy', old], plugin])
-    const [windsurf] = placesOf(agentOf('windsurf'), computer({ os: 'linux', files: [old] }))
+    const [windsurf] = configFilesOf(agentOf('windsurf'), computer({ os: 'linux', files: [old] }))
     expect(windsurf && [isScope(windsurf, 'user'), isScope(windsurf, 'user-legacy')]).toEqual([true, true])
     const files = [
       '/home/ada/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json',
     ]
-    const cline = placesOf(agentOf('cline'), computer({ os: 'linux', files, env: { CLINE_DIR: '/cfg' } }))
+    const cline = configFilesOf(
+      agentOf('cline'),
+      computer({ os: 'linux', files, env: { CLINE_DIR: '/cfg' } }),
+    )
     expect(cline[0]?.path).toBe('/cfg/data/settings/cline_mcp_settings.json')
   })
 
   test('project files are listed only with a project', () => {
     const scopes = (project?: string) =>
-      placesOf(agentOf('claude-code'), computer({ os: 'linux' }), project).map(({ scope }) => scope)
+      configFilesOf(agentOf('claude-code'), computer({ os: 'linux' }), project).map(({ scope }) => scope)
     expect(scopes()).toEqual(['user', 'managed'])
     expect(scopes('/srv/app')).toEqual(['user', 'local', 'project', 'managed'])
   })
 
   test('a project inside the user file is part of the key path, with / on Windows too', () => {
     const local = (os: System) =>
-      placesOf(agentOf('claude-code'), computer({ os }), `${PROJECT[os]}/`).find(
+      configFilesOf(agentOf('claude-code'), computer({ os }), `${PROJECT[os]}/`).find(
         ({ scope }) => scope === 'local',
       )
     expect(local('linux')).toMatchObject({
@@ -240,14 +248,14 @@ describe('place', () => {
   })
 
   test('a path with an unknown part is left out', () => {
-    const scopes = placesOf(agentOf('vscode'), computer({ os: 'linux' })).map(({ scope }) => scope)
+    const scopes = configFilesOf(agentOf('vscode'), computer({ os: 'linux' })).map(({ scope }) => scope)
     expect(scopes).toEqual(['user', 'remote'])
   })
 
   test('a scope may have its own format, key path and container', () => {
-    const places = placesOf(agentOf('continue'), computer({ os: 'linux' }))
+    const files = configFilesOf(agentOf('continue'), computer({ os: 'linux' }))
     expect(
-      places.map(({ format, container, nameField, readOnly }) => [format, container, nameField, readOnly]),
+      files.map(({ format, container, nameField, readOnly }) => [format, container, nameField, readOnly]),
     ).toEqual([
       ['yaml', 'list', 'name', false],
       ['json', 'map', null, true],
@@ -273,23 +281,23 @@ describe('variable', () => {
     ['zed', 'XDG_CONFIG_HOME', '/cfg/zed/settings.json'],
     ['vscode', 'XDG_CONFIG_HOME', '/cfg/Code/User/mcp.json'],
   ])('the file of %s follows the variable %s', (type, name, path) => {
-    const usual = placesOf(agentOf(type), computer({ os: 'linux' }))[0]?.path ?? ''
+    const usual = configFilesOf(agentOf(type), computer({ os: 'linux' }))[0]?.path ?? ''
     const moved = (value: string) =>
-      placesOf(agentOf(type), computer({ os: 'linux', files: [usual], env: { [name]: value } }))[0]?.path
+      configFilesOf(agentOf(type), computer({ os: 'linux', files: [usual], env: { [name]: value } }))[0]?.path
     expect(moved('/cfg')).toBe(path)
     expect([moved(''), moved('not/absolute')]).toEqual([usual, usual])
   })
 
   test('variables are case-insensitive on Windows', () => {
     const env = { codex_home: 'D:\\codex', AppData: 'E:\\Roaming' }
-    const path = (type: string) => placesOf(agentOf(type), computer({ os: 'win32', env }))[0]?.path
+    const path = (type: string) => configFilesOf(agentOf(type), computer({ os: 'win32', env }))[0]?.path
     expect(path('codex')).toBe('D:\\codex\\config.toml')
     expect(path('vscode')).toBe('E:\\Roaming\\Code\\User\\mcp.json')
   })
 
   test('a variable that the agent ignores has no effect', () => {
     const env = { XDG_CONFIG_HOME: '/cfg' }
-    const [user] = placesOf(agentOf('github-copilot-cli'), computer({ os: 'linux', env }))
+    const [user] = configFilesOf(agentOf('github-copilot-cli'), computer({ os: 'linux', env }))
     expect(user?.path).toBe('/home/ada/.copilot/mcp-config.json')
   })
 })
@@ -299,11 +307,11 @@ describe('wildcard', () => {
   const tail = 'LocalCache\\Roaming\\Claude\\claude_desktop_config.json'
   const old = 'C:\\Users\\ada\\AppData\\Roaming\\Claude\\claude_desktop_config.json'
   const desktop = (...files: string[]) =>
-    placesOf(agentOf('claude-desktop'), computer({ os: 'win32', files }))[0]
+    configFilesOf(agentOf('claude-desktop'), computer({ os: 'win32', files }))[0]
 
   test('a wildcard matches a folder even before the file in it exists', () => {
-    const place = desktop(`${packages}\\Claude_pzs8\\AppxManifest.xml`, `${packages}\\Other\\x`, old)
-    expect(place).toMatchObject({ path: `${packages}\\Claude_pzs8\\${tail}`, ambiguous: [] })
+    const config = desktop(`${packages}\\Claude_pzs8\\AppxManifest.xml`, `${packages}\\Other\\x`, old)
+    expect(config).toMatchObject({ path: `${packages}\\Claude_pzs8\\${tail}`, ambiguous: [] })
   })
 
   test('a wildcard without a match is skipped', () => {

@@ -1,5 +1,5 @@
 import type { Agent, Dialect, FileFormat } from './agent-record.ts'
-import { type ConfigPlace, fileAt, type Platform, withProject } from './catalogue.ts'
+import { type ConfigFile, fileAt, type Platform, withProject } from './catalogue.ts'
 import type { Json, Path } from './json-value.ts'
 import { keyOf } from './write-entry.ts'
 
@@ -22,7 +22,7 @@ type External = Extract<Kinds, { paths: unknown }>
 
 export function switchOf(
   agent: Agent,
-  place: ConfigPlace,
+  config: ConfigFile,
   name: string,
   enabled: boolean,
   platform: Platform,
@@ -31,13 +31,13 @@ export function switchOf(
   const { disabled } = agent
   switch (disabled.kind) {
     case 'entry-flag':
-      return place.readOnly ? readOnly(agent) : inEntry(agent, disabled, place, enabled)
+      return config.readOnly ? readOnly(agent) : inEntry(agent, disabled, config, enabled)
     case 'external-list':
     case 'external-map':
-      return elsewhere(agent, disabled, place, name, enabled, platform, project)
+      return elsewhere(agent, disabled, config, name, enabled, platform, project)
     case 'list-in-file': {
-      if (place.readOnly) return readOnly(agent)
-      const { path, format, dialect } = place
+      if (config.readOnly) return readOnly(agent)
+      const { path, format, dialect } = config
       const key = keyOf(agent, name)
       const at = [...disabled.keyPath, { item: key }]
       return { kind: 'elsewhere', path, format, dialect, at, value: enabled ? undefined : key }
@@ -50,8 +50,8 @@ export function switchOf(
 }
 
 /** To enable an entry the flag is removed, so that the entry is as before, unless this agent always writes the flag. */
-function inEntry(agent: Agent, disabled: Flag, place: ConfigPlace, enabled: boolean): Switch {
-  const other = disabled.elsewhere.find((each) => sameNames(each.keyPath, place.keyPath))
+function inEntry(agent: Agent, disabled: Flag, config: ConfigFile, enabled: boolean): Switch {
+  const other = disabled.elsewhere.find((each) => sameNames(each.keyPath, config.keyPath))
   const { field, value } = other ?? disabled
   const always = [agent.stdio, agent.http, agent.sse].some((each) => each && Object.hasOwn(each.entry, field))
   return { kind: 'in_entry', field, value: enabled ? (always ? !value : undefined) : value }
@@ -60,13 +60,13 @@ function inEntry(agent: Agent, disabled: Flag, place: ConfigPlace, enabled: bool
 function elsewhere(
   agent: Agent,
   disabled: External,
-  place: ConfigPlace,
+  config: ConfigFile,
   name: string,
   enabled: boolean,
   platform: Platform,
   project: string | undefined,
 ): Switch {
-  const ofScope = (disabled.ofScopes as Readonly<Record<string, string[]>>)[place.scope]
+  const ofScope = (disabled.ofScopes as Readonly<Record<string, string[]>>)[config.scope]
   const keyPath = withProject(ofScope ?? disabled.keyPath, platform, project)
   if (!keyPath) {
     return { kind: 'none', reason: `${agent.name} disables servers per project. Send project_path` }

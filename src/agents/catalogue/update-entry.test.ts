@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { computer } from '../../../test/support/test-computer.ts'
 import type { Agent } from './agent-record.ts'
-import { AGENTS, findAgent, placesOf } from './catalogue.ts'
+import { AGENTS, configFilesOf, findAgent } from './catalogue.ts'
 
 import { switchOf } from './enable-switch.ts'
 import type { Json } from './json-value.ts'
@@ -193,9 +193,9 @@ describe('switch', () => {
     more: { scope?: string; project?: string; keyPath?: string[] } = {},
   ) => {
     const { scope = 'user', project = '/p', keyPath } = more
-    const place = placesOf(agentOf(type), platform, '/p').find((each) => each.scope === scope)
-    if (!place) throw new Error(`no place ${scope}`)
-    const at = keyPath ? { ...place, keyPath } : place
+    const config = configFilesOf(agentOf(type), platform, '/p').find((each) => each.scope === scope)
+    if (!config) throw new Error(`no config file ${scope}`)
+    const at = keyPath ? { ...config, keyPath } : config
     return switchOf(agentOf(type), at, 'My Docs', enabled, platform, project || undefined)
   }
 

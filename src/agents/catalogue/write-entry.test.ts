@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { computer } from '../../../test/support/test-computer.ts'
 import type { Agent } from './agent-record.ts'
-import { AGENTS, findAgent, placesOf } from './catalogue.ts'
+import { AGENTS, configFilesOf, findAgent } from './catalogue.ts'
 
 import { switchOf } from './enable-switch.ts'
 import type { Json } from './json-value.ts'
@@ -214,9 +214,9 @@ test.each(Object.entries(EXPECTED))('%s: entries are as documented, field by fie
 test.each(Object.entries(EXPECTED))('%s: a server is disabled as documented', (type, { off }) => {
   const agent = agentOf(type)
   const platform = computer({ os: type === 'visual-studio' ? 'win32' : 'linux' })
-  const place = placesOf(agent, platform).find(({ scope }) => scope === 'user')
-  if (!place) throw new Error('no place')
-  const found = switchOf(agent, place, 'docs', false, platform, '/p')
+  const config = configFilesOf(agent, platform).find(({ scope }) => scope === 'user')
+  if (!config) throw new Error('no config file')
+  const found = switchOf(agent, config, 'docs', false, platform, '/p')
 
   if (off) expect(found).toMatchObject(off)
   else expect(found).toEqual({ kind: 'none', reason: expect.stringMatching(/\w/) })

@@ -1,7 +1,7 @@
 import { compare } from '../../kernel/compare.ts'
 import { revisionOf, type Splice, spliced } from '../formats/text.ts'
 
-/** One place where two texts differ. The lines around it are for finding it in a third text. */
+/** One position at which two texts differ. The lines around it are for finding it in a third text. */
 interface Hunk {
   /** The offset in the first text. */
   readonly at: number
@@ -51,12 +51,12 @@ export function patchOf(from: string, to: string): Patch {
 /** Whether the patch was made for exactly this text. */
 export const isFor = ({ from }: Patch, text: string): boolean => revisionOf(Buffer.from(text)) === from
 
-/** Undefined if a place cannot be found, or could be one of several. */
+/** Undefined if a position cannot be found, or could be one of several. */
 export function applyPatch(text: string, patch: Patch): string | undefined {
   const isExact = isFor(patch, text)
   const splices: Splice[] = []
   for (const hunk of patch.hunks) {
-    const start = isExact ? hunk.at : placeOf(text, hunk)
+    const start = isExact ? hunk.at : offsetOf(text, hunk)
     if (start === undefined || start < (splices.at(-1)?.end ?? 0)) return undefined
     splices.push({ start, end: start + hunk.old.length, text: hunk.next })
   }
@@ -64,7 +64,7 @@ export function applyPatch(text: string, patch: Patch): string | undefined {
 }
 
 /** With fewer and fewer lines around it, because these may have been changed. */
-function placeOf(text: string, { above, old, below }: Hunk): number | undefined {
+function offsetOf(text: string, { above, old, below }: Hunk): number | undefined {
   for (let context = CONTEXT; context >= 0; context -= 1) {
     const lead = (context === 0 ? [] : above.slice(-context)).join('')
     const wanted = lead + old + below.slice(0, context).join('')

@@ -168,7 +168,7 @@ export class Edit {
     { action, plan, keyKind }: Change,
   ): Promise<ChangeReport> {
     const { writer, ownership, gateway, lockLedger, facts } = this.#deps
-    const { agent, place } = target
+    const { agent, config } = target
     assertMayChange(target, options.create)
     const newKey = keyKind ? gateway.draft(agent.type, keyName(keyKind, target), by) : null
     const file = lockedFile(lockLedger, target)
@@ -176,8 +176,8 @@ export class Edit {
     const files = await writer.open({ target, paths: pathsOf(target), lock: file.lock, by, action, dryRun })
     try {
       for (;;) {
-        const record = recordOf(ownership, place.path, place.keyPath)
-        const reading = await files.read(file, place, record)
+        const record = recordOf(ownership, config.path, config.keyPath)
+        const reading = await files.read(file, config, record)
         const current = currentConfig(target, reading.content, record, options.revision)
         const main = planFile(target, current, plan(target, current, newKey?.key ?? ''), record)
         const others = await this.#planOtherFiles(files, target, main.plan)
@@ -224,7 +224,7 @@ export class Edit {
     const { entries, taken } = plan
     const { keys, removedKeys } = keysAfter(this.#deps, target, { text, entries, taken }, newKey, by)
     const record = {
-      ...recordKey(target, target.place.path, target.place.keyPath),
+      ...recordKey(target, target.config.path, target.config.keyPath),
       trace,
       made_file: madeFile,
       entries,
@@ -305,15 +305,15 @@ export class Edit {
 }
 
 /** The entries that change. */
-const namesIn = ({ added, updated, removed, parked, restored }: Plan): string[] => [
+const namesIn = ({ added, updated, removed, takenNow, restored }: Plan): string[] => [
   ...added,
   ...updated,
   ...removed,
-  ...parked,
+  ...takenNow,
   ...restored,
 ]
 
-export function publishChange(facts: FactBus, { agent, place }: ConfigTarget): void {
-  const { scope, path } = place
+export function publishChange(facts: FactBus, { agent, config }: ConfigTarget): void {
+  const { scope, path } = config
   facts.publish('agent_changed', { agent_type: agent.type, scope, path, by: 'toolroom', drift: [] })
 }

@@ -22,8 +22,8 @@ const KINDS = ['connect', 'gateway'] as const
 /** 32 random bytes in base64url. */
 const KEY = /\btk_[\w-]{43}(?![\w-])/g
 
-export const keyName = (kind: KeyKind, { place, project }: ConfigTarget): string =>
-  project === undefined ? `${kind}: ${place.scope}` : `${kind}: ${place.scope} of ${project}`.slice(0, 100)
+export const keyName = (kind: KeyKind, { config, project }: ConfigTarget): string =>
+  project === undefined ? `${kind}: ${config.scope}` : `${kind}: ${config.scope} of ${project}`.slice(0, 100)
 
 /** The valid keys in a text. */
 export function keysIn({ idOf }: Pick<GatewayKeys, 'idOf'>, text: string): Set<string> {
@@ -48,7 +48,7 @@ export function keysAfter(
   const parked = [...Object.values(after.entries).map((entry) => entry.parked), ...after.taken]
   const text = after.text + JSON.stringify(parked)
   const present = keysIn(gateway, text)
-  const before = recordOf(ownership, target.place.path, target.place.keyPath)
+  const before = recordOf(ownership, target.config.path, target.config.keyPath)
   const owned = before?.keys ?? keysByName(gateway, target, ownership.all())
   const removedKeys = owned
     .filter((id) => !present.has(id))

@@ -1,5 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { ConfigPlace } from '../catalogue/catalogue.ts'
+import type { ConfigFile } from '../catalogue/catalogue.ts'
 import { type Switch, switchOf } from '../catalogue/enable-switch.ts'
 import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
 import { hashOf, isMap, type Json, type Path, valueAt, withValue } from '../catalogue/json-value.ts'
@@ -18,8 +18,8 @@ import type { DesiredEntry } from './desired-entry.ts'
 /** An operation on another file of the agent, such as its list of disabled servers. */
 export interface OtherFileOperation extends Operation {
   readonly file: string
-  readonly format: ConfigPlace['format']
-  readonly dialect: ConfigPlace['dialect']
+  readonly format: ConfigFile['format']
+  readonly dialect: ConfigFile['dialect']
 }
 
 /** Everything that one request changes, computed from one content of the file. */
@@ -36,7 +36,7 @@ export interface Plan {
   /** The entries that the gateway entry replaces, after the change. */
   readonly taken: readonly TakenEntry[]
   /** Entries that this change takes over. */
-  readonly parked: readonly string[]
+  readonly takenNow: readonly string[]
   /** Entries that were taken over and are back in the file. */
   readonly restored: readonly string[]
   /** Entries whose tools the agent gets from the gateway, too. */
@@ -152,7 +152,7 @@ const draftOf = ({ owned, taken }: CurrentConfig): Draft => ({
 const planOf = ({ owned, ...rest }: Draft): Plan => ({
   ...rest,
   entries: Object.fromEntries(owned),
-  parked: [],
+  takenNow: [],
   doubled: [],
 })
 
@@ -241,8 +241,8 @@ const operationsOf = (draft: Draft, key: string): Operation[] =>
   key === GATEWAY_ENTRY ? draft.gatewayOperations : draft.operations
 
 /** The entry does not come back. The operation concerns the file without the take-over. */
-function forgetTaken({ place }: ConfigTarget, key: string, draft: Draft): void {
-  const found = draft.taken.find(({ name, scope }) => name === key && scope === place.scope)
+function forgetTaken({ config }: ConfigTarget, key: string, draft: Draft): void {
+  const found = draft.taken.find(({ name, scope }) => name === key && scope === config.scope)
   if (!found) return
   draft.taken = draft.taken.filter((entry) => entry !== found)
   draft.operations.push({ path: found.path, value: undefined })
@@ -267,29 +267,29 @@ function restoreTaken(current: CurrentConfig, draft: Draft): void {
 
 /** The switch depends on the key path under which the entry is, where the agent reads several. */
 function switchTo(
-  { agent, place, platform, project }: ConfigTarget,
+  { agent, config, platform, project }: ConfigTarget,
   key: string,
   enabled: boolean,
   path: Path,
 ): Switch {
   const keyPath = path.slice(0, -1).filter((step) => typeof step === 'string')
-  return switchOf(agent, { ...place, keyPath }, key, enabled, platform, project)
+  return switchOf(agent, { ...config, keyPath }, key, enabled, platform, project)
 }
 
 function addSwitch(
-  { place }: ConfigTarget,
+  { config }: ConfigTarget,
   { path: file, format, dialect, at: path, value }: Extract<Switch, { kind: 'elsewhere' }>,
   draft: Draft,
 ): void {
-  if (file === place.path) draft.operations.push({ path, value })
+  if (file === config.path) draft.operations.push({ path, value })
   else draft.otherFiles.push({ file, format, dialect, path, value })
 }
 
 /** Under the key path that the file uses already, where the agent reads several. */
-function newPath({ agent, place }: ConfigTarget, { root }: CurrentConfig, key: string): Path {
-  const [found] = containersIn(agent, place, root)
-  const at = found ?? place.keyPath
-  return [...at, place.nameField === null ? key : { field: place.nameField, is: key }]
+function newPath({ agent, config }: ConfigTarget, { root }: CurrentConfig, key: string): Path {
+  const [found] = containersIn(agent, config, root)
+  const at = found ?? config.keyPath
+  return [...at, config.nameField === null ? key : { field: config.nameField, is: key }]
 }
 
 function parkedDefinition({ agent }: ConfigTarget, key: string, parked: Json | null): Definition | null {

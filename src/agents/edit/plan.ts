@@ -1,7 +1,7 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { ConfigPlace } from '../catalogue/catalogue.ts'
+import type { ConfigFile } from '../catalogue/catalogue.ts'
 import { stepName } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
 import { unifiedDiff, visibleText } from '../diff/masked-diff.ts'
@@ -32,7 +32,7 @@ export function currentConfig(
   record: FileRecord | undefined,
   revision: string | undefined,
 ): CurrentConfig {
-  assertRevision(target.place.path, revision, content)
+  assertRevision(target.config.path, revision, content)
   const { root, entries } = readEntries(target, content?.text ?? '')
   return { content, root, entries, owned: record?.entries ?? {}, taken: record?.taken_over?.entries ?? [] }
 }
@@ -44,7 +44,7 @@ export function planFile(
   plan: Plan,
   record: FileRecord | undefined,
 ): FileChange {
-  const { place } = target
+  const { config } = target
   const { content, entries } = current
   const text = content?.text ?? ''
   const isTakeOver = plan.taken.length > 0 || plan.restored.length > 0
@@ -52,10 +52,10 @@ export function planFile(
   const { exact } = plan
   const edited =
     exact !== undefined
-      ? outcomeOf(content, exact ? contentOf(place.path, exact).text : '', null, exact === null)
+      ? outcomeOf(content, exact ? contentOf(config.path, exact).text : '', null, exact === null)
       : original && plan.restored.length > 0
         ? outcomeOf(content, original.text, original.trace, original.madeFile)
-        : applyToContent(place, content, [...plan.gatewayOperations, ...plan.operations], record)
+        : applyToContent(config, content, [...plan.gatewayOperations, ...plan.operations], record)
   const after = edited.text === text ? entries : readEntries(target, edited.text).entries
   const moved = [...current.taken, ...plan.taken].map(({ name, value }) => ({
     name,
@@ -64,7 +64,7 @@ export function planFile(
   return {
     ...edited,
     plan,
-    ...diffsOf(place.path, text, edited.text, [...entries, ...after, ...moved]),
+    ...diffsOf(config.path, text, edited.text, [...entries, ...after, ...moved]),
     trace: after.length === 0 ? null : edited.trace,
     takenOver: plan.taken.length === 0 ? null : takenOver(plan, edited.text, original),
   }
@@ -88,7 +88,7 @@ export function diffsOf(
 }
 
 /** The operations on one of the other files in which an agent lists its disabled servers. */
-export interface OtherFile extends Pick<ConfigPlace, 'path' | 'format' | 'dialect' | 'keyPath'> {
+export interface OtherFile extends Pick<ConfigFile, 'path' | 'format' | 'dialect' | 'keyPath'> {
   readonly operations: readonly Operation[]
 }
 
@@ -133,7 +133,7 @@ export function planOtherFile(
 
 /** Applies the operations to the text and derives what happens to the file. */
 function applyToContent(
-  { path, format, dialect }: Pick<ConfigPlace, 'path' | 'format' | 'dialect'>,
+  { path, format, dialect }: Pick<ConfigFile, 'path' | 'format' | 'dialect'>,
   content: Content | undefined,
   operations: readonly Operation[],
   record: FileRecord | undefined,
@@ -176,12 +176,12 @@ export function assertRevision(
 }
 
 export const recordKey = (
-  { agent, place, project }: ConfigTarget,
+  { agent, config, project }: ConfigTarget,
   path: string,
   key_path: readonly string[],
 ) => ({
   agent_type: agent.type,
-  scope: place.scope,
+  scope: config.scope,
   project_path: project ?? null,
   path,
   key_path,
@@ -189,7 +189,7 @@ export const recordKey = (
 
 /** The names of the entries that a change concerns. An undo only adds, updates and removes. */
 type ChangedEntries = Pick<Plan, 'added' | 'updated' | 'removed'> &
-  Partial<Pick<Plan, 'parked' | 'restored' | 'doubled' | 'warnings'>>
+  Partial<Pick<Plan, 'takenNow' | 'restored' | 'doubled' | 'warnings'>>
 
 /** What a report and an audit row show of the file that a request names. */
 interface Reported extends Pick<FileChange, 'diff' | 'publicDiff' | 'revision'> {
@@ -198,33 +198,33 @@ interface Reported extends Pick<FileChange, 'diff' | 'publicDiff' | 'revision'> 
 
 /** The response to a change. `otherDiff` is the diff of other files that were changed with it. */
 export function reportOf(
-  { agent, place }: ConfigTarget,
+  { agent, config }: ConfigTarget,
   { dry_run = false }: ChangeOptions,
   { plan, diff, revision }: Reported,
   otherDiff: string,
   kept: ReadonlyMap<string, Kept>,
 ): ChangeReport {
-  const { added, updated, removed, parked = [], restored = [], doubled = [], warnings = [] } = plan
+  const { added, updated, removed, takenNow = [], restored = [], doubled = [], warnings = [] } = plan
   const lost = [...kept].flatMap(([path, { foreign }]) => {
     if (foreign === null) return []
-    const what = path === place.path ? 'the file' : path
+    const what = path === config.path ? 'the file' : path
     const where = foreign ? `is kept as backup ${foreign.id}` : 'could not be kept'
     return [`Another program wrote to ${what} at the same moment; its content ${where}`]
   })
   return {
     agent_type: agent.type,
-    scope: place.scope,
-    path: place.path,
+    scope: config.scope,
+    path: config.path,
     dry_run,
     changed: diff !== '' || otherDiff !== '',
     added: [...added],
     updated: [...updated],
     removed: [...removed],
-    parked: [...parked],
+    parked: [...takenNow],
     restored: [...restored],
     doubled: doubled.map((each) => ({ ...each, tools: [...each.tools] })),
     diff: diff + otherDiff,
-    backup_id: kept.get(place.path)?.backup.id ?? null,
+    backup_id: kept.get(config.path)?.backup.id ?? null,
     revision,
     reload_hint: agent.reload,
     warnings: [...warnings, ...lost],
@@ -233,12 +233,12 @@ export function reportOf(
 
 export function auditOf(
   action: AuditEntry['action'],
-  { agent, place }: ConfigTarget,
-  { plan: { added, updated, removed, parked = [], restored = [] }, publicDiff }: Reported,
+  { agent, config }: ConfigTarget,
+  { plan: { added, updated, removed, takenNow: parked = [], restored = [] }, publicDiff }: Reported,
   otherDiff: string,
   { request_id }: Caller,
 ): AuditEntry {
-  const { scope, path } = place
+  const { scope, path } = config
   const moved = { ...(parked.length > 0 && { parked }), ...(restored.length > 0 && { restored }) }
   const detail = { scope, path, added, updated, removed, ...moved, diff: publicDiff + otherDiff }
   return { action, subject: agent.type, request_id, detail }

@@ -54,7 +54,7 @@ export function createRestore({ platform, backups, ownership, edit }: Deps) {
     const bytes = first && backups.content(first)
     if (!bytes) return new Map()
     try {
-      const { entries } = readEntries(target, contentOf(target.place.path, bytes).text)
+      const { entries } = readEntries(target, contentOf(target.config.path, bytes).text)
       return new Map(entries.map(({ name, value }) => [name, value]))
     } catch {
       return new Map()
@@ -109,5 +109,5 @@ function targetOf(platform: Platform, { agent_type, scope, project_path, path }:
     scope,
     ...(project_path !== null && { project_path }),
   })
-  return { ...target, place: { ...target.place, path } }
+  return { ...target, config: { ...target.config, path } }
 }

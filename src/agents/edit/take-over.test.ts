@@ -35,8 +35,8 @@ class File {
   }
 
   change(planFor: (target: ConfigTarget, current: CurrentConfig) => Plan) {
-    const { agent, place } = this.#target
-    const content = contentOf(place.path, Buffer.from(this.text))
+    const { agent, config } = this.#target
+    const content = contentOf(config.path, Buffer.from(this.text))
     const current = currentConfig(this.#target, content, this.record, undefined)
     const done = planFile(this.#target, current, planFor(this.#target, current), this.record)
     this.text = done.text
@@ -44,8 +44,8 @@ class File {
       agent_type: agent.type,
       scope: 'user',
       project_path: null,
-      path: place.path,
-      key_path: place.keyPath,
+      path: config.path,
+      key_path: config.keyPath,
       trace: done.trace,
       made_file: done.madeFile,
       entries: done.plan.entries,

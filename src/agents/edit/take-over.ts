@@ -22,16 +22,16 @@ import type { CurrentConfig, Plan } from './plan-entries.ts'
 
 /** Adds to a plan that these entries leave the file until the gateway entry does. */
 export function takeOver(
-  { place }: ConfigTarget,
+  { config }: ConfigTarget,
   plan: Plan,
   { owned }: CurrentConfig,
   offered: readonly OfferedEntry[],
 ): Plan {
   const gone = new Set(plan.removed)
   const taken = offered
-    .filter(({ entry, scope }) => scope !== place.scope || !gone.has(entry.name))
+    .filter(({ entry, scope }) => scope !== config.scope || !gone.has(entry.name))
     .map(({ entry: { name, path, value }, scope, server_id }): TakenEntry => {
-      const isOurs = scope === place.scope && Object.hasOwn(owned, name)
+      const isOurs = scope === config.scope && Object.hasOwn(owned, name)
       return { name, scope, server_id, path, value, owned: (isOurs ? owned[name] : null) ?? null }
     })
   const ours = new Set(taken.flatMap((entry) => (entry.owned ? [entry.name] : [])))
@@ -40,7 +40,7 @@ export function takeOver(
     gatewayOperations: [...plan.gatewayOperations, ...taken.map(({ path }) => ({ path, value: undefined }))],
     entries: Object.fromEntries(Object.entries(plan.entries).filter(([name]) => !ours.has(name))),
     taken: [...plan.taken.filter((before) => !taken.some(({ path }) => isAt(path, before.path))), ...taken],
-    parked: taken.map(({ name }) => name),
+    takenNow: taken.map(({ name }) => name),
   }
 }
 
@@ -112,7 +112,7 @@ function withTaken(
 
 /** Whether only the gateway entry and these entries differ, by both parsers. */
 function isIntended(
-  { place }: ConfigTarget,
+  { config }: ConfigTarget,
   { root, entries }: CurrentConfig,
   text: string,
   taken: readonly TakenEntry[],
@@ -122,7 +122,7 @@ function isIntended(
     gateway ? withoutEmpty(json, gateway.path.slice(0, -1)) : json
   const without = gateway ? withValue(root, gateway.path, undefined) : root
   const intended = taken.reduce((json, { path, value }) => withValue(json, path, value), without)
-  const format = formatOf(place.format, place.dialect)
+  const format = formatOf(config.format, config.dialect)
   try {
     const readings = [format.read(text), format.readAgain(text)]
     return readings.every((json) => isSame(relevant(json), relevant(intended)))
@@ -134,7 +134,7 @@ function isIntended(
 
 /** Undefined if the text cannot be edited: then its bytes are not known. */
 function edit(
-  { place: { path, format, dialect } }: ConfigTarget,
+  { config: { path, format, dialect } }: ConfigTarget,
   text: string,
   operations: readonly Operation[],
   trace: string | null,
@@ -171,7 +171,7 @@ export function offeredEntries(
   registered: readonly RegisteredServer[],
   offered: OfferedTools,
 ): OfferedEntry[] {
-  const { scope } = target.place
+  const { scope } = target.config
   const own = current.entries.map((entry) => ({ entry, scope, project: null }))
   return [...own, ...projectEntries(target, current)].flatMap(({ entry, scope: its, project }) => {
     const { name, definition, enabled } = entry
@@ -203,15 +203,15 @@ interface ProjectEntry {
 
 /** Entries for single projects that the agent keeps in the user's file. */
 function projectEntries(target: ConfigTarget, { root }: CurrentConfig): ProjectEntry[] {
-  const { agent, place, platform } = target
-  if (place.scope !== 'user') return []
+  const { agent, config, platform } = target
+  if (config.scope !== 'user') return []
   return agent.scopes.flatMap(({ scope, keyPath, ...file }) => {
     const at = keyPath?.indexOf(PROJECT) ?? -1
-    if (!keyPath || at === -1 || fileAt(file, platform, undefined)?.path !== place.path) return []
+    if (!keyPath || at === -1 || fileAt(file, platform, undefined)?.path !== config.path) return []
     const projects = valueAt(root, keyPath.slice(0, at))
     return Object.keys(isMap(projects) ? projects : {}).flatMap((project) => {
       const path = keyPath.map((name) => (name === PROJECT ? project : name))
-      return entriesUnder(agent, { ...place, scope, keyPath: path }, root).map((entry) => ({
+      return entriesUnder(agent, { ...config, scope, keyPath: path }, root).map((entry) => ({
         entry,
         scope,
         project,

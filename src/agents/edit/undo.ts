@@ -42,9 +42,9 @@ export class Undo {
   async undo(key: string, input: UndoInput, by: Caller): Promise<ChangeReport> {
     const { backups, platform, writer, gateway, lockLedger, facts } = this.#deps
     const target = configTarget(agentOf(key), platform, input)
-    const { agent, place } = target
+    const { agent, config } = target
     assertMayChange(target, true)
-    const own = backups.of(agent.type).filter(({ main }) => main === place.path)
+    const own = backups.of(agent.type).filter(({ main }) => main === config.path)
     const paths = [...pathsOf(target), ...own.map(({ path }) => path)]
     const { lock } = lockedFile(lockLedger, target)
     const dryRun = input.dry_run ?? false
@@ -67,20 +67,20 @@ export class Undo {
   /** All or nothing: a file that was changed since then must not leave the others half undone. */
   async #plan(files: OpenFiles, target: ConfigTarget, input: UndoInput, by: Caller) {
     const { backups, ownership, lockLedger } = this.#deps
-    const { agent, place } = target
-    const all = backups.of(agent.type).filter(({ main }) => main === place.path)
-    const toRestore = backupsToRestore(all, input.backup_id, place.path)
+    const { agent, config } = target
+    const all = backups.of(agent.type).filter(({ main }) => main === config.path)
+    const toRestore = backupsToRestore(all, input.backup_id, config.path)
     const steps = []
-    for (const backup of toRestore.sort(mainLast(place.path))) {
+    for (const backup of toRestore.sort(mainLast(config.path))) {
       const { path, names } = backup
       const file = { path, root: rootOf(target), lock: lockOf(target, path, lockLedger) }
-      const reading = await files.read(file, place, undefined, false)
+      const reading = await files.read(file, config, undefined, false)
       steps.push({ ...reading, names, ...this.#restored(target, input, backup, reading.content) })
     }
-    const main = steps.find(({ file }) => file.path === place.path) ?? unchanged(target)
-    const otherDiff = steps.map(({ file, diff }) => (file.path === place.path ? '' : diff)).join('')
-    const before = recordOf(ownership, place.path, place.keyPath)
-    const backup = toRestore.find(({ path }) => path === place.path)
+    const main = steps.find(({ file }) => file.path === config.path) ?? unchanged(target)
+    const otherDiff = steps.map(({ file, diff }) => (file.path === config.path ? '' : diff)).join('')
+    const before = recordOf(ownership, config.path, config.keyPath)
+    const backup = toRestore.find(({ path }) => path === config.path)
     const taken = backup?.taken_over === undefined ? before?.taken_over : backup.taken_over
     const record = recordAfterUndo(
       before ?? emptyRecord(target),
@@ -103,7 +103,7 @@ export class Undo {
   /** The file with the content of the backup. */
   #restored(target: ConfigTarget, input: UndoInput, backup: Backup, content: Content | undefined) {
     const { path } = backup
-    const isMain = path === target.place.path
+    const isMain = path === target.config.path
     if (isMain) assertRevision(path, input.revision, content)
     if (input.backup_id === undefined && backup.after !== (content?.revision ?? null))
       throw changedSince(path)
@@ -134,10 +134,10 @@ export class Undo {
     return backups
       .of(agent.type)
       .filter((backup) => scope === undefined || backup.scope === scope)
-      .filter(({ main }) => project === undefined || targets.some(({ place }) => place.path === main))
+      .filter(({ main }) => project === undefined || targets.some(({ config }) => config.path === main))
       .map((backup) => {
         const { id, ts, path, main, action, names, after, request_id } = backup
-        const target = targets.find(({ place }) => place.path === main)
+        const target = targets.find(({ config }) => config.path === main)
         const current = target !== undefined && after === currentRevision(path, target)
         return {
           id,
@@ -204,7 +204,7 @@ function recordAfterUndo(
 }
 
 const emptyRecord = (target: ConfigTarget): FileRecord => ({
-  ...recordKey(target, target.place.path, target.place.keyPath),
+  ...recordKey(target, target.config.path, target.config.keyPath),
   trace: null,
   made_file: false,
   entries: {},

@@ -3,15 +3,15 @@ import { realpathSync } from 'node:fs'
 import { Turns } from '../../kernel/async/turns.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { ConfigPlace } from '../catalogue/catalogue.ts'
+import type { ConfigFile } from '../catalogue/catalogue.ts'
 import { type LockFacts, takeLock } from '../files/agent-lock.ts'
 import type { Backup } from '../files/backups.ts'
 import { type ConfigTarget, recordOf } from '../files/config-target.ts'
 import type { FileRecord, Intent, NewKey, Outcome } from '../files/ownership.ts'
 import {
   assertWritable,
-  type ConfigFile,
   type Content,
+  type LockedFile,
   type Reading,
   readSettled,
   revisionNow,
@@ -42,7 +42,7 @@ interface ChangeRequest {
 
 /** The change of one file, computed from one content of it. */
 interface FileStep extends Reading {
-  readonly file: ConfigFile
+  readonly file: LockedFile
   /** Null removes the file; undefined leaves it unchanged. */
   readonly next: Buffer | null | undefined
   readonly revision: string | null
@@ -176,8 +176,8 @@ class OpenFiles {
 
   /** The settled content of a file. `isParsed`: it is read again as long as it cannot be parsed. */
   async read(
-    file: ConfigFile,
-    { format, dialect }: Pick<ConfigPlace, 'format' | 'dialect'>,
+    file: LockedFile,
+    { format, dialect }: Pick<ConfigFile, 'format' | 'dialect'>,
     record: FileRecord | undefined,
     isParsed = true,
   ): Promise<Reading & Pick<FileStep, 'file'>> {
@@ -213,7 +213,7 @@ class OpenFiles {
       if (this.#tries < MAX_TRIES) return undefined
       throw new AppError(
         'config_changed',
-        `${this.#request.target.place.path} is being changed by another program`,
+        `${this.#request.target.config.path} is being changed by another program`,
         { hint: 'Nothing was changed. Try again in a moment' },
       )
     }
@@ -229,7 +229,7 @@ class OpenFiles {
 
   /** A change that frees space may use the reserve for it, once. */
   #throwUnlessRoomIsMade(cause: unknown): void {
-    const error = asAppError(this.#request.target.place.path, cause)
+    const error = asAppError(this.#request.target.config.path, cause)
     const isFull = error instanceof AppError && error.code === 'disk_full'
     if (!isFull || !this.#frees || this.#hasMadeRoom) throw error
     this.#hasMadeRoom = true
@@ -275,20 +275,20 @@ class OpenFiles {
     names,
   }: FileStep): Promise<Kept | undefined> {
     const { backups, now, store, onTrouble } = this.#deps
-    const { agent, place } = this.#request.target
-    const isMain = file.path === place.path
+    const { agent, config } = this.#request.target
+    const isMain = file.path === config.path
     const facts = {
       agent_type: agent.type,
-      scope: place.scope,
+      scope: config.scope,
       path: file.path,
-      main: place.path,
+      main: config.path,
       change: this.#id,
       action: this.#request.action,
       names,
       request_id: this.#request.by.request_id,
       ts: now(),
       after: revision,
-      ...(isMain && { taken_over: recordOf(store, place.path, place.keyPath)?.taken_over ?? null }),
+      ...(isMain && { taken_over: recordOf(store, config.path, config.keyPath)?.taken_over ?? null }),
     }
     const backup = backups.keep(facts, content?.bytes ?? null)
     const replaced = await replaceFile(real, content, next)
@@ -304,13 +304,13 @@ class OpenFiles {
   }
 
   #intentOf({ records, removedKeys, audit, newKey }: PlannedChange, steps: readonly FileStep[]): Intent {
-    const { agent, place, project } = this.#request.target
+    const { agent, config, project } = this.#request.target
     return {
       id: this.#id,
       agent_type: agent.type,
-      scope: place.scope,
+      scope: config.scope,
       project_path: project ?? null,
-      main: place.path,
+      main: config.path,
       files: steps.map(({ file: { path, root }, content, revision }) => ({
         path,
         root,

@@ -4,22 +4,22 @@ import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
 import {
   AGENTS,
-  type ConfigPlace,
+  type ConfigFile,
+  configFilesOf,
   detect,
   fileAt,
   findAgent,
   isScope,
   type Platform,
-  placesOf,
 } from '../catalogue/catalogue.ts'
 import type { LockFacts } from './agent-lock.ts'
 import type { FileRecord, OwnershipStore } from './ownership.ts'
-import { type ConfigFile, nearestFolder } from './read-config.ts'
+import { type LockedFile, nearestFolder } from './read-config.ts'
 
 /** One configuration file of one agent on this computer. */
 export interface ConfigTarget {
   readonly agent: Agent
-  readonly place: ConfigPlace
+  readonly config: ConfigFile
   readonly platform: Platform
   readonly project: string | undefined
 }
@@ -35,7 +35,7 @@ export function agentOf(key: string): Agent {
 /** Every configuration file of the agent. Files inside a project are included only if a project is given. */
 export function configTargets(agent: Agent, platform: Platform, project: string | undefined): ConfigTarget[] {
   if (project !== undefined) assertFolder(project)
-  return placesOf(agent, platform, project).map((place) => ({ agent, place, platform, project }))
+  return configFilesOf(agent, platform, project).map((config) => ({ agent, config, platform, project }))
 }
 
 /** The file of one scope. */
@@ -45,13 +45,15 @@ export function configTarget(
   { scope = 'user', project_path }: { readonly scope?: string; readonly project_path?: string },
 ): ConfigTarget {
   const targets = configTargets(agent, platform, project_path)
-  const target = targets.find(({ place }) => isScope(place, scope))
+  const target = targets.find(({ config }) => isScope(config, scope))
   if (target) return target
   if (project_path === undefined && agent.scopes.some((each) => each.scope === scope)) {
-    const needsProject = placesOf(agent, platform, platform.home).some((place) => place.scope === scope)
+    const needsProject = configFilesOf(agent, platform, platform.home).some(
+      (config) => config.scope === scope,
+    )
     if (needsProject) throw invalidField('/project_path', `is required for ${agent.name}'s scope '${scope}'`)
   }
-  const scopes = targets.map(({ place }) => place.scope)
+  const scopes = targets.map(({ config }) => config.scope)
   throw new AppError('not_supported', `${agent.name} has no scope '${scope}' on this computer`, {
     hint: scopes.length > 0 ? `Use one of: ${scopes.join(', ')}` : 'It does not run on this operating system',
   })
@@ -59,43 +61,43 @@ export function configTarget(
 
 /** Throws for a file that must not be changed, before anything is computed. */
 export function assertMayChange(
-  { agent, place, platform, project }: ConfigTarget,
+  { agent, config, platform, project }: ConfigTarget,
   create: boolean | undefined,
 ): void {
-  if (place.readOnly)
+  if (config.readOnly)
     throw new AppError(
       'config_read_only',
-      `${place.path} is managed by an administrator or another program, and ${agent.name} only reads it`,
+      `${config.path} is managed by an administrator or another program, and ${agent.name} only reads it`,
       { hint: 'Use the scope user or project' },
     )
-  if (place.ambiguous.length > 0)
+  if (config.ambiguous.length > 0)
     throw new AppError(
       'config_unsafe',
-      `${agent.name} may use any of several files: ${place.ambiguous.join(', ')}`,
+      `${agent.name} may use any of several files: ${config.ambiguous.join(', ')}`,
       { hint: 'Nothing was changed. Remove the files that are not used' },
     )
-  if (create || project !== undefined || platform.exists(place.path) || detect(agent, platform).installed)
+  if (create || project !== undefined || platform.exists(config.path) || detect(agent, platform).installed)
     return
-  if (nearestFolder(place.path) === folderOf(place.path)) return
+  if (nearestFolder(config.path) === folderOf(config.path)) return
   throw new AppError(
     'agent_not_installed',
-    `${agent.name} was not found on this computer, and the folder for ${place.path} does not exist`,
+    `${agent.name} was not found on this computer, and the folder for ${config.path} does not exist`,
     { hint: 'Install the agent first, or send "create": true' },
   )
 }
 
 /** The home or the project folder. A symbolic link inside it must not lead out of it. */
-export const rootOf = ({ place, platform, project }: ConfigTarget): string =>
-  project !== undefined && place.path.startsWith(project) ? project : platform.home
+export const rootOf = ({ config, platform, project }: ConfigTarget): string =>
+  project !== undefined && config.path.startsWith(project) ? project : platform.home
 
-export const fileOf = (target: ConfigTarget): Pick<ConfigFile, 'path' | 'root'> => ({
-  path: target.place.path,
+export const fileOf = (target: ConfigTarget): Pick<LockedFile, 'path' | 'root'> => ({
+  path: target.config.path,
   root: rootOf(target),
 })
 
 /** The file with the agent's own lock, which is held during a write. */
-export function lockedFile(lockLedger: string, target: ConfigTarget): ConfigFile {
-  return { ...fileOf(target), lock: lockOf(target, target.place.path, lockLedger) }
+export function lockedFile(lockLedger: string, target: ConfigTarget): LockedFile {
+  return { ...fileOf(target), lock: lockOf(target, target.config.path, lockLedger) }
 }
 
 /** The lock that the agent itself takes for this file, which may be that of another scope. */
@@ -105,17 +107,17 @@ export function lockOf(
   ledger: string,
 ): LockFacts | null {
   const { lock } = agent
-  const places = placesOf(agent, platform, project).filter((place) => place.path === path)
-  if (!lock || !places.some((place) => lock.scopes.some((scope) => isScope(place, scope)))) return null
+  const files = configFilesOf(agent, platform, project).filter((config) => config.path === path)
+  if (!lock || !files.some((config) => lock.scopes.some((scope) => isScope(config, scope)))) return null
   const lockPath = lock.path.replace('<config>', path).replace('<folder>', folderOf(path))
   return { path: lockPath, kind: lock.kind, ledger }
 }
 
 /** The files that a change of this file may write: the file, and the one in which the agent lists disabled servers. */
-export function pathsOf({ agent, place, platform, project }: ConfigTarget): string[] {
+export function pathsOf({ agent, config, platform, project }: ConfigTarget): string[] {
   const { disabled } = agent
   const other = 'paths' in disabled ? fileAt(disabled, platform, project)?.path : undefined
-  return other === undefined ? [place.path] : [place.path, other]
+  return other === undefined ? [config.path] : [config.path, other]
 }
 
 /** Accepts both separators, because tests resolve Windows paths on other systems. */

@@ -7,7 +7,7 @@ import { MAX_BYTES, tooLarge, unparsable } from '../formats/format.ts'
 import { revisionOf } from '../formats/text.ts'
 import type { LockFacts } from './agent-lock.ts'
 
-export interface ConfigFile {
+export interface LockedFile {
   readonly path: string
   /** The home or the project folder. A symbolic link inside it must not lead out of it. */
   readonly root: string
@@ -23,7 +23,7 @@ export interface Content {
 }
 
 /** The current content; undefined if the file does not exist. */
-export function readConfig({ path, root }: Pick<ConfigFile, 'path' | 'root'>): Content | undefined {
+export function readConfig({ path, root }: Pick<LockedFile, 'path' | 'root'>): Content | undefined {
   return contentIn(path, realFileOf(path, root))
 }
 
@@ -39,12 +39,12 @@ function decode(path: string, bytes: Buffer): string {
   try {
     return decoder.decode(bytes)
   } catch {
-    throw unparsable(path, 'it is not valid UTF-8', placeOfBadByte(bytes))
+    throw unparsable(path, 'it is not valid UTF-8', positionOfBadByte(bytes))
   }
 }
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function placeOfBadByte(bytes: Buffer): { line: number; column: number } {
+function positionOfBadByte(bytes: Buffer): { line: number; column: number } {
   const lenient = bytes.toString('utf8')
   const bad = lenient.indexOf('\uFFFD')
   const before = lenient.slice(0, Math.max(bad, 0)).split('\n')
@@ -52,7 +52,7 @@ function placeOfBadByte(bytes: Buffer): { line: number; column: number } {
 }
 
 /** The revision of the current content; null without a file, undefined if it cannot be read. */
-export function revisionNow(file: Pick<ConfigFile, 'path' | 'root'>): string | null | undefined {
+export function revisionNow(file: Pick<LockedFile, 'path' | 'root'>): string | null | undefined {
   try {
     return readConfig(file)?.revision ?? null
   } catch {
@@ -86,7 +86,7 @@ const FIRST_PAUSE_MS = 5
  * `check`, an empty file that had content is refused with `config_changed`, and anything else is accepted.
  */
 export async function readSettled(
-  file: Pick<ConfigFile, 'path' | 'root'>,
+  file: Pick<LockedFile, 'path' | 'root'>,
   { knownBytes, isValidWhenCut }: Expected,
   check: (content: Content | undefined) => void = () => {},
 ): Promise<Reading> {
@@ -112,14 +112,14 @@ export async function readSettled(
 }
 
 /** The age is taken after the content was read: a truncation between the two makes the file recent. */
-function read(file: Pick<ConfigFile, 'path' | 'root'>) {
+function read(file: Pick<LockedFile, 'path' | 'root'>) {
   const real = realFileOf(file.path, file.root)
   const content = contentIn(file.path, real)
   return { real, content, ageMs: ageOf(real.path) }
 }
 
 /** Whether the file may be valid in a moment. */
-function mayPass(error: unknown, file: Pick<ConfigFile, 'path' | 'root'>, knownBytes: number): boolean {
+function mayPass(error: unknown, file: Pick<LockedFile, 'path' | 'root'>, knownBytes: number): boolean {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true // it is being replaced
   if (!(error instanceof AppError) || error.code !== 'config_unparsable') return false
   return knownBytes > 0 || ageOf(file.path) < RECENT_MS

@@ -61,7 +61,7 @@ function withFileName<T>(file: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    if (error instanceof CannotEdit) throw unparsable(file, error.message, error.place)
+    if (error instanceof CannotEdit) throw unparsable(file, error.message, error.position)
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { Json, Path } from '../catalogue/json-value.ts'
 
-export interface Place {
+export interface Position {
   /** From 1. */
   readonly line: number
   /** From 1, in characters. */
@@ -11,11 +11,11 @@ export interface Place {
 /** The file is invalid or ambiguous, or it cannot hold the value. The file is not changed. */
 export class CannotEdit extends Error {
   override readonly name = 'CannotEdit'
-  readonly place: Place
+  readonly position: Position
 
-  constructor(message: string, place: Place) {
+  constructor(message: string, position: Position) {
     super(message)
-    this.place = place
+    this.position = position
   }
 }
 
@@ -46,7 +46,7 @@ export interface Format {
   /** The same, read by a second parser that shares no code with the first. */
   readAgain(text: string): Json | undefined
   /** Where the value begins, with its name; undefined if it does not exist. */
-  find(text: string, path: Path): Place | undefined
+  find(text: string, path: Path): Position | undefined
   /** The same for many paths: the text is parsed once, and the function returns the line. */
   lines(text: string): (path: Path) => number | undefined
   /** Replaces the value, or adds it after its neighbours. Missing maps and lists on the path are created. */
@@ -65,10 +65,10 @@ export const tooLarge = (path: string, maxBytes = MAX_BYTES): AppError => {
   return new AppError('config_too_large', `${path} is larger than ${limit}; it is neither read nor edited`)
 }
 
-export function unparsable(path: string, why: string, place: { line: number; column: number }): AppError {
-  const message = `${path} cannot be edited: line ${place.line}, column ${place.column}: ${why}`
+export function unparsable(path: string, why: string, position: Position): AppError {
+  const message = `${path} cannot be edited: line ${position.line}, column ${position.column}: ${why}`
   return new AppError('config_unparsable', message, {
     hint: 'Nothing was changed. Correct the file by hand, or undo its last change',
-    members: { line: place.line, column: place.column },
+    members: { line: position.line, column: position.column },
   })
 }

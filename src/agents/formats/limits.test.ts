@@ -29,7 +29,7 @@ test.each<[string, Format, string]>([
   ['TOML with dots in a header', tomlFormat, `[${'a.'.repeat(LEVELS)}a]`],
   ['TOML with dots and braces', tomlFormat, `x = ${dotted.repeat(90)}1${'}'.repeat(90)}`],
 ])(
-  '%s, nested thousands of levels deep, is refused with a sentence and a place (safety case 20)',
+  '%s, nested thousands of levels deep, is refused with a sentence and a position (safety case 20)',
   (_, format, text) => {
     const reads = [
       () => format.read(text),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { CannotEdit, type Place } from './format.ts'
+import { CannotEdit, type Position } from './format.ts'
 
 /** Positions in a text, and replacements at several positions. */
 
@@ -23,7 +23,7 @@ export function spliced(text: string, splices: readonly Splice[]): string {
 export const insertion = (at: number, text: string): Splice => ({ start: at, end: at, text })
 export const deletion = (start: number, end: number): Splice => ({ start, end, text: '' })
 
-export function placeOf(text: string, offset: number): Place {
+export function positionOf(text: string, offset: number): Position {
   const end = Math.max(0, Math.min(offset, text.length))
   let line = 1
   for (let at = text.indexOf('\n'); at !== -1 && at < end; at = text.indexOf('\n', at + 1)) line += 1
@@ -50,9 +50,9 @@ export function lineAt(starts: readonly number[], offset: number): number {
   return low
 }
 
-/** Messages name keys and places but never values, because those may be secrets. */
+/** Messages name keys and positions but never values, because those may be secrets. */
 export function refusal(text: string, offset: number, message: string): CannotEdit {
-  return new CannotEdit(message, placeOf(text, offset))
+  return new CannotEdit(message, positionOf(text, offset))
 }
 
 export function lineStart(text: string, offset: number): number {

@@ -44,11 +44,11 @@ describe.each([{ confirm: true }, { confirm: false }])('confirm: $confirm', (opt
     ['removes a neighbour', '{"b":{"x":1,"y":2,"z":3}}'],
     ['changes the order of neighbours', '{"a":1,"b":{"y":2,"x":1,"z":3}}'],
     ['makes the file invalid', '{"a":1,"b":{"x":1,"y":2,"z":3}'],
-  ])('an edit that %s is refused with a place in the old text', (_, text) => {
+  ])('an edit that %s is refused with a position in the old text', (_, text) => {
     const refusal = refusalOf(() =>
       formatThatWrites(text, { ...options, readAgain: parse }).set(OLD, ['b', 'z'], 3),
     )
-    expect(refusal.place).toEqual({ line: 2, column: 1 })
+    expect(refusal.position).toEqual({ line: 2, column: 1 })
     expect(refusal.message).toBe('This part of the file cannot be edited safely. Edit it by hand')
   })
 })

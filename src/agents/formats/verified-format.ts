@@ -11,7 +11,7 @@ import {
   withValue,
 } from '../catalogue/json-value.ts'
 import { CannotEdit, type Format, type Trace } from './format.ts'
-import { lineAt, lineStarts, placeOf, refusal } from './text.ts'
+import { lineAt, lineStarts, positionOf, refusal } from './text.ts'
 
 /** A text with the positions that edits need. */
 export interface Parsed {
@@ -71,7 +71,7 @@ export function verifiedFormat<P extends Parsed>(editor: Editor<P>): Format {
         if (isSame(relevant(edited.json), intended)) return proposal.confirm(edited)
       }
     } catch (error) {
-      // A place in the new text would mean nothing to the user.
+      // A position in the new text would mean nothing to the user.
       if (!(error instanceof CannotEdit)) throw error
     }
     throw refusal(before.text, at, UNSAFE)
@@ -95,7 +95,7 @@ export function verifiedFormat<P extends Parsed>(editor: Editor<P>): Format {
       assertPath(path)
       const { body } = split(text)
       const start = editor.find(editor.parse(body), path)
-      return start === undefined ? undefined : placeOf(body, start)
+      return start === undefined ? undefined : positionOf(body, start)
     },
     lines(text) {
       const { body } = split(text)

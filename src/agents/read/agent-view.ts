@@ -33,8 +33,8 @@ export function summaryOf(
   }
 }
 
-function scopeView({ place, content, entries, parseError, problem, writable }: SeenFile) {
-  const { scope, path, format, note, ambiguous } = place
+function scopeView({ config, content, entries, parseError, problem, writable }: SeenFile) {
+  const { scope, path, format, note, ambiguous } = config
   const several =
     ambiguous.length > 0 ? `The agent may use any of several files: ${ambiguous.join(', ')}` : null
   return {
@@ -70,7 +70,7 @@ export function entryViews(
   { state, record }: KnownFile,
   { agent, registered, isOwner, lineOf }: EntryFacts,
 ): EntryView[] {
-  const scope = state.place.scope
+  const scope = state.config.scope
   const link = (name: string, definition: Definition | null) => {
     const owned = ownedEntry(record, name)
     const made = owned?.server_id ?? null
@@ -191,9 +191,9 @@ export function effectiveEntries(
     return at === -1 ? agent.precedence.length : at
   }
   const all = [...files]
-    .sort((a, b) => rank(a.state.place.scope) - rank(b.state.place.scope))
+    .sort((a, b) => rank(a.state.config.scope) - rank(b.state.config.scope))
     .flatMap((file) =>
-      entryViews(file, facts).map((entry) => ({ ...entry, path: file.state.place.path, shadows: [] })),
+      entryViews(file, facts).map((entry) => ({ ...entry, path: file.state.config.path, shadows: [] })),
     )
   const winners = new Map<string, EffectiveEntry>()
   for (const entry of all.filter(({ parked }) => !parked)) {

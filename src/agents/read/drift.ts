@@ -41,11 +41,11 @@ export interface FileTrouble {
 
 /** Undefined for a file that needs nothing. */
 export function troubleOf(agent: Agent, file: KnownFile): FileTrouble | undefined {
-  const { place, parseError, problem } = file.state
+  const { config, parseError, problem } = file.state
   const unreadable = parseError?.message ?? problem
   const edited = driftOf(file).map(({ name }) => name)
   if (unreadable === null && edited.length === 0) return undefined
-  return { agent_type: agent.type, agent_name: agent.name, path: place.path, edited, unreadable }
+  return { agent_type: agent.type, agent_name: agent.name, path: config.path, edited, unreadable }
 }
 
 interface Deps {
@@ -100,7 +100,7 @@ export class FileWatcher {
 
   /** Watches every folder that needs it and returns those that were not watched before. */
   #watch(): string[] {
-    const folders = [...new Set(this.#deps.targets().map(({ place }) => nearestFolder(place.path)))]
+    const folders = [...new Set(this.#deps.targets().map(({ config }) => nearestFolder(config.path)))]
     for (const [folder, watcher] of this.#watchers) {
       if (folders.includes(folder)) continue
       watcher.close()
@@ -136,7 +136,7 @@ export class FileWatcher {
     const folders = new Set([...this.#changedFolders, ...this.#watch()])
     this.#changedFolders.clear()
     for (const target of this.#deps.targets()) {
-      if (!folders.has(nearestFolder(target.place.path))) continue
+      if (!folders.has(nearestFolder(target.config.path))) continue
       const revision = this.#revisionOf(target)
       const before = this.#revisions.get(keyOf(target))
       this.#revisions.set(keyOf(target), revision)
@@ -145,12 +145,12 @@ export class FileWatcher {
   }
 
   #publish(target: ConfigTarget): void {
-    const { agent, place } = target
+    const { agent, config } = target
     const drift = driftOf({ state: readFileState(target), record: this.#deps.recordOf(target) })
     this.#deps.facts.publish('agent_changed', {
       agent_type: agent.type,
-      scope: place.scope,
-      path: place.path,
+      scope: config.scope,
+      path: config.path,
       by: 'other',
       drift: drift.map(({ name, verdict }) => ({ name, verdict })),
     })
@@ -160,7 +160,7 @@ export class FileWatcher {
   #revisionOf(target: ConfigTarget): string {
     try {
       const content = readConfig(fileOf(target))
-      if (content) this.#deps.onContent(target.place.path, content)
+      if (content) this.#deps.onContent(target.config.path, content)
       return content?.revision ?? 'none'
     } catch (error) {
       return error instanceof Error ? error.message : 'unreadable'
@@ -168,4 +168,4 @@ export class FileWatcher {
   }
 }
 
-const keyOf = ({ agent, place }: ConfigTarget): string => `${agent.type}\0${place.scope}\0${place.path}`
+const keyOf = ({ agent, config }: ConfigTarget): string => `${agent.type}\0${config.scope}\0${config.path}`

@@ -17,10 +17,10 @@ interface Range {
 
 /** Some lines of a file as they are, with their secrets masked. Also of a file that cannot be parsed. */
 export function fileView(target: ConfigTarget, { first_line = 1, limit = DEFAULT_LINES }: Range): FileView {
-  const { agent, place } = target
+  const { agent, config } = target
   const { content, entries, parseError, problem } = readFileState(target)
   if (!content && !parseError && problem === null)
-    throw new AppError('not_found', `${place.path} does not exist`)
+    throw new AppError('not_found', `${config.path} does not exist`)
   const definitions = entries.flatMap(({ definition }) => definition ?? [])
   const names = entries.map(({ name }) => name)
   const visible = visibleText('owner', definitions, names)
@@ -29,9 +29,9 @@ export function fileView(target: ConfigTarget, { first_line = 1, limit = DEFAULT
   const shown = (line: string) => maskLine(line.slice(0, LONGEST_READ), visible)
   return {
     agent_type: agent.type,
-    scope: place.scope,
-    path: place.path,
-    format: place.format,
+    scope: config.scope,
+    path: config.path,
+    format: config.format,
     revision: content?.revision ?? null,
     total_lines: all.length,
     lines: all.slice(first_line - 1, first_line - 1 + limit).map((line, index) => {

@@ -21,7 +21,7 @@ const MAX_PROJECTS = 200
 export function knownProjects(platform: Platform): string[] {
   const folders = AGENTS.filter(({ type }) => LISTING.includes(type))
     .flatMap((agent) => configTargets(agent, platform, undefined))
-    .filter(({ place }) => place.scope === 'user')
+    .filter(({ config }) => config.scope === 'user')
     .flatMap((target) => {
       const projects = valueAt(readFileState(target).root, ['projects'])
       return isMap(projects) ? Object.keys(projects) : []
@@ -33,9 +33,9 @@ export function knownProjects(platform: Platform): string[] {
 
 /** The files of an agent that belong to a project. */
 export function projectTargets(agent: Agent, platform: Platform, project: string): ConfigTarget[] {
-  const placeOf = ({ place }: ConfigTarget) => JSON.stringify([place.path, place.keyPath])
-  const ofUser = new Set(configTargets(agent, platform, undefined).map(placeOf))
-  return targetsIn(agent, platform, project).filter((target) => !ofUser.has(placeOf(target)))
+  const keyOf = ({ config }: ConfigTarget) => JSON.stringify([config.path, config.keyPath])
+  const ofUser = new Set(configTargets(agent, platform, undefined).map(keyOf))
+  return targetsIn(agent, platform, project).filter((target) => !ofUser.has(keyOf(target)))
 }
 
 /** A project may have been deleted, or be a file by now. */

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { AppError } from '../../kernel/errors.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
-import type { ConfigPlace } from '../catalogue/catalogue.ts'
+import type { ConfigFile } from '../catalogue/catalogue.ts'
 import { switchOf } from '../catalogue/enable-switch.ts'
 import { isList, isMap, isSame, type Json, type Path, valueAt } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
@@ -11,7 +11,7 @@ import { type Content, isWritableFile, readConfig } from '../files/read-config.t
 
 import { formatOf, readText } from '../formats/config-format.ts'
 
-import type { Place } from '../formats/format.ts'
+import type { Position } from '../formats/format.ts'
 
 /** One entry of a file. */
 export interface Entry {
@@ -25,12 +25,12 @@ export interface Entry {
 
 /** The current state of one file of one agent. */
 export interface FileState {
-  readonly place: ConfigPlace
+  readonly config: ConfigFile
   readonly content: Content | undefined
   /** The parsed file. */
   readonly root: Json | undefined
   readonly entries: readonly Entry[]
-  readonly parseError: (Place & { readonly message: string }) | null
+  readonly parseError: (Position & { readonly message: string }) | null
   /** Why the file is not used, for reasons other than a parse error. */
   readonly problem: string | null
   readonly writable: boolean
@@ -38,11 +38,11 @@ export interface FileState {
 
 /** Never throws: an unreadable file is reported in the state. */
 export function readFileState(target: ConfigTarget): FileState {
-  const { place } = target
+  const { config } = target
   const { path, root } = fileOf(target)
-  const writable = !place.readOnly && place.ambiguous.length === 0 && isWritableFile(path, root)
+  const writable = !config.readOnly && config.ambiguous.length === 0 && isWritableFile(path, root)
   const nothing = { content: undefined, root: undefined, entries: [], parseError: null, problem: null }
-  const state = { place, writable, ...nothing }
+  const state = { config, writable, ...nothing }
   let content: Content | undefined
   try {
     content = readConfig({ path, root })
@@ -58,7 +58,7 @@ function problemOf(error: unknown): Pick<FileState, 'parseError' | 'problem'> {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
     return { parseError: null, problem: `Cannot read the file: ${code}` }
   }
-  const { line, column } = (error.members ?? {}) as Partial<Place>
+  const { line, column } = (error.members ?? {}) as Partial<Position>
   if (line === undefined || column === undefined) return { parseError: null, problem: error.message }
   return { parseError: { line, column, message: error.message }, problem: null }
 }
@@ -71,10 +71,10 @@ export function readEntries(
   target: ConfigTarget,
   text: string,
 ): { readonly root: Json | undefined; readonly entries: readonly Entry[] } {
-  const { agent, place } = target
-  const root = readText(formatOf(place.format, place.dialect), place.path, text)
+  const { agent, config } = target
+  const root = readText(formatOf(config.format, config.dialect), config.path, text)
   const isListedOff = disabledList(target, root)
-  const entries = entriesUnder(agent, place, root).map((entry) => {
+  const entries = entriesUnder(agent, config, root).map((entry) => {
     const isOff = isListedOff(entry.name)
     return isOff === undefined ? entry : { ...entry, enabled: !isOff }
   })
@@ -82,22 +82,22 @@ export function readEntries(
 }
 
 /** The entries in a parsed file. Whether the agent lists one as disabled elsewhere is not considered. */
-export function entriesUnder(agent: Agent, place: ConfigPlace, root: Json | undefined): Entry[] {
-  const containers = containersIn(agent, place, root).map((at) => ({
+export function entriesUnder(agent: Agent, config: ConfigFile, root: Json | undefined): Entry[] {
+  const containers = containersIn(agent, config, root).map((at) => ({
     at,
-    members: membersOf(valueAt(root, at), place),
+    members: membersOf(valueAt(root, at), config),
   }))
   if (containers.reduce((sum, { members }) => sum + members.length, 0) > MAX_ENTRIES)
     throw new AppError(
       'config_too_large',
-      `${place.path} has more than ${MAX_ENTRIES} servers; it is neither read nor edited`,
+      `${config.path} has more than ${MAX_ENTRIES} servers; it is neither read nor edited`,
     )
   return containers.flatMap(({ at, members }) =>
     members.flatMap(([name, value]): Entry[] => {
       const { definition, enabled, problem } = readEntry(agent, name, value)
       // Not a tool server.
-      if (definition === null && (problem === null || at.length < place.keyPath.length)) return []
-      const path = [...at, place.nameField === null ? name : { field: place.nameField, is: name }]
+      if (definition === null && (problem === null || at.length < config.keyPath.length)) return []
+      const path = [...at, config.nameField === null ? name : { field: config.nameField, is: name }]
       return [{ name, path, value, definition, enabled, problem }]
     }),
   )
@@ -107,25 +107,25 @@ export function entriesUnder(agent: Agent, place: ConfigPlace, root: Json | unde
  * The lines where the entries of a file begin. Not part of `readEntries`, because it parses the file again: once for
  * all entries.
  */
-function linesOf({ place, content, entries }: FileState): (entry: Entry) => number | null {
+function linesOf({ config, content, entries }: FileState): (entry: Entry) => number | null {
   if (!content || entries.length === 0) return () => null
-  const lines = formatOf(place.format, place.dialect).lines(content.text)
+  const lines = formatOf(config.format, config.dialect).lines(content.text)
   return ({ path }) => lines(path) ?? null
 }
 
 /** The key paths under which this file holds entries. */
-export function containersIn(agent: Agent, place: ConfigPlace, root: Json | undefined): string[][] {
-  const isAgentsPath = place.keyPath.join('\0') === agent.keyPath.join('\0')
-  const paths = [place.keyPath, ...(isAgentsPath ? agent.keyPathAlternatives : [])]
-  const found = paths.filter((at) => at.length > 0 && isContainer(valueAt(root, at), place))
+export function containersIn(agent: Agent, config: ConfigFile, root: Json | undefined): string[][] {
+  const isAgentsPath = config.keyPath.join('\0') === agent.keyPath.join('\0')
+  const paths = [config.keyPath, ...(isAgentsPath ? agent.keyPathAlternatives : [])]
+  const found = paths.filter((at) => at.length > 0 && isContainer(valueAt(root, at), config))
   if (found.length === 0 && paths.some((at) => at.length === 0) && isMap(root)) return [[]]
   return found.map((at) => [...at])
 }
 
-const isContainer = (value: Json | undefined, { nameField }: ConfigPlace): boolean =>
+const isContainer = (value: Json | undefined, { nameField }: ConfigFile): boolean =>
   nameField === null ? isMap(value) : isList(value)
 
-function membersOf(container: Json | undefined, { nameField }: ConfigPlace): [string, Json][] {
+function membersOf(container: Json | undefined, { nameField }: ConfigFile): [string, Json][] {
   if (nameField === null) return isMap(container) ? Object.entries(container) : []
   if (!isList(container)) return []
   return container.flatMap((item): [string, Json][] => {
@@ -139,23 +139,23 @@ function membersOf(container: Json | undefined, { nameField }: ConfigPlace): [st
  * in another file is read once.
  */
 function disabledList(target: ConfigTarget, root: Json | undefined): (name: string) => boolean | undefined {
-  const { agent, place, platform, project } = target
+  const { agent, config, platform, project } = target
   const { kind } = agent.disabled
   if (kind !== 'external-list' && kind !== 'external-map' && kind !== 'list-in-file') return () => undefined
   let other: { path: string; root: Json | undefined } | undefined
   return (name) => {
-    const off = switchOf(agent, place, name, false, platform, project)
+    const off = switchOf(agent, config, name, false, platform, project)
     if (off.kind !== 'elsewhere') return false
-    if (off.path !== place.path && other?.path !== off.path)
+    if (off.path !== config.path && other?.path !== off.path)
       other = { path: off.path, root: parsedFile(target, off) }
-    const found = valueAt(off.path === place.path ? root : other?.root, off.at)
+    const found = valueAt(off.path === config.path ? root : other?.root, off.at)
     return isSame(found, off.value)
   }
 }
 
 function parsedFile(
   target: ConfigTarget,
-  { path, format, dialect }: { path: string } & Pick<ConfigPlace, 'format' | 'dialect'>,
+  { path, format, dialect }: { path: string } & Pick<ConfigFile, 'format' | 'dialect'>,
 ): Json | undefined {
   try {
     const content = readConfig({ path, root: rootOf(target) })
@@ -167,7 +167,7 @@ function parsedFile(
 
 /** What lists show of a file. Its text is not kept: that of one agent grows to several MiB. */
 export interface SeenFile
-  extends Pick<FileState, 'place' | 'entries' | 'parseError' | 'problem' | 'writable'> {
+  extends Pick<FileState, 'config' | 'entries' | 'parseError' | 'problem' | 'writable'> {
   readonly content: Pick<Content, 'revision'> | undefined
 }
 
@@ -191,9 +191,9 @@ export class SeenFiles {
     const kept = this.#kept.get(key)
     if (kept && kept.signature === signature) return { ...kept.file, writable: isWritable(target) }
     const state = readFileState(target)
-    const { place, content, entries, parseError, problem, writable } = state
+    const { config, content, entries, parseError, problem, writable } = state
     const shown = content && { revision: content.revision }
-    const file = { place, content: shown, entries, parseError, problem, writable }
+    const file = { config, content: shown, entries, parseError, problem, writable }
     const lineOf = linesOf(state)
     this.#lines.set(file.entries, new Map(file.entries.map((entry) => [entry, lineOf(entry)])))
     if (signature === undefined) this.#kept.delete(key)
@@ -206,12 +206,12 @@ export class SeenFiles {
   }
 }
 
-const keyOf = ({ agent, place, project }: ConfigTarget): string =>
-  JSON.stringify([agent.type, place.scope, place.path, place.keyPath, project])
+const keyOf = ({ agent, config, project }: ConfigTarget): string =>
+  JSON.stringify([agent.type, config.scope, config.path, config.keyPath, project])
 
 const isWritable = (target: ConfigTarget): boolean => {
   const { path, root } = fileOf(target)
-  return !target.place.readOnly && target.place.ambiguous.length === 0 && isWritableFile(path, root)
+  return !target.config.readOnly && target.config.ambiguous.length === 0 && isWritableFile(path, root)
 }
 
 /** Changes with the content of any of these files. Undefined if it might not. */

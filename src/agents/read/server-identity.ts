@@ -16,12 +16,12 @@ const wordsOf = (definition: Definition): string[] =>
 /** Where two definitions differ: `env API_KEY`, `argument 2`, `command`, `cwd`. Empty if they are equal. */
 export function differences(one: Definition, other: Definition): string[] {
   if ((one.type === 'stdio') !== (other.type === 'stdio')) return ['type']
-  const [before, after] = [placesOf(one), placesOf(other)]
+  const [before, after] = [partsOf(one), partsOf(other)]
   const labels = new Set([...before.keys(), ...after.keys()])
   return [...labels].filter((label) => before.get(label) !== after.get(label))
 }
 
-function placesOf(definition: Definition): ReadonlyMap<string, string | null> {
+function partsOf(definition: Definition): ReadonlyMap<string, string | null> {
   const labelled = (label: string, map: Readonly<Record<string, string>>) =>
     Object.entries(map).map(([key, value]) => [`${label} ${key}`, value] as const)
   if (definition.type !== 'stdio')
@@ -49,10 +49,10 @@ export function differsFrom(
   if (!entry || !server || server.definition instanceof AppError || readGatewayEntry(entry)) return []
   const ours = server.definition
   if (!isExact && identityOf(ours) !== identityOf(entry)) return []
-  const places = placesOf(ours)
+  const parts = partsOf(ours)
   const hasFolderOfOwn = entry.type === 'stdio' && entry.cwd !== null
   return differences(ours, entry).filter(
-    (label) => !hasReference(places.get(label) ?? '') && (label !== 'cwd' || hasFolderOfOwn),
+    (label) => !hasReference(parts.get(label) ?? '') && (label !== 'cwd' || hasFolderOfOwn),
   )
 }
 

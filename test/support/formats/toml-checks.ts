@@ -105,9 +105,9 @@ export function expectRefusalInside(text: string, work: () => unknown): void {
     work()
   } catch (error) {
     if (!(error instanceof CannotEdit)) throw error
-    const line = text.split('\n')[error.place.line - 1]
-    expect(error.place.column).toBeGreaterThanOrEqual(1)
-    expect(error.place.column).toBeLessThanOrEqual((line ?? '').length + 1)
+    const line = text.split('\n')[error.position.line - 1]
+    expect(error.position.column).toBeGreaterThanOrEqual(1)
+    expect(error.position.column).toBeLessThanOrEqual((line ?? '').length + 1)
     expect(line).toBeDefined()
   }
 }

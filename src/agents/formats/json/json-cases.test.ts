@@ -145,14 +145,14 @@ describe('refusal', () => {
     ],
     ['{"mcpServers": {"x": 1, "x": 1}}', 1, 25, /^Duplicate 'x'\. Remove one of the two first$/],
     ['['.repeat(201) + ']'.repeat(201), 1, 201, /deeper than 200 levels/],
-  ])('%j is refused with its place and a message', (text, line, column, sentence) => {
+  ])('%j is refused with its position and a message', (text, line, column, sentence) => {
     for (const act of [
       () => strict.set(text, X, 1),
       () => strict.remove(text, X),
       () => strict.find(text, X),
     ]) {
       const error = refused(act)
-      expect(error.place).toEqual({ line, column })
+      expect(error.position).toEqual({ line, column })
       expect(error.message).toMatch(sentence)
       expect(error.message).not.toContain('s3cret')
     }
@@ -167,7 +167,7 @@ describe('refusal', () => {
 
   test('a comment with an ambiguous end is refused', () => {
     for (const read of [relaxed.read, relaxed.readAgain]) {
-      expect(refused(() => read('{ // a\r"b": 1 }')).place).toEqual({ line: 1, column: 7 })
+      expect(refused(() => read('{ // a\r"b": 1 }')).position).toEqual({ line: 1, column: 7 })
     }
   })
 
@@ -209,9 +209,11 @@ describe('list', () => {
   })
 
   test('a duplicate list item is refused', () => {
-    expect(refused(() => relaxed.find('{"list": ["b", "b"]}', ['list', { item: 'b' }])).place.column).toBe(16)
+    expect(refused(() => relaxed.find('{"list": ["b", "b"]}', ['list', { item: 'b' }])).position.column).toBe(
+      16,
+    )
     const twice = '{"list": [{"name": "b", "name": "c"}]}'
-    expect(refused(() => relaxed.find(twice, b)).place.column).toBe(25)
+    expect(refused(() => relaxed.find(twice, b)).position.column).toBe(25)
   })
 })
 

@@ -263,9 +263,9 @@ function attempt<T>(text: string, act: () => T): T | typeof REFUSED {
     return act()
   } catch (error) {
     if (!(error instanceof CannotEdit)) throw error
-    const line = text.split('\n')[error.place.line - 1]
-    expect(error.place.column).toBeGreaterThanOrEqual(1)
-    expect(error.place.column).toBeLessThanOrEqual((line?.length ?? -1) + 1)
+    const line = text.split('\n')[error.position.line - 1]
+    expect(error.position.column).toBeGreaterThanOrEqual(1)
+    expect(error.position.column).toBeLessThanOrEqual((line?.length ?? -1) + 1)
     return REFUSED
   }
 }

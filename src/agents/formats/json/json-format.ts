@@ -95,7 +95,7 @@ function readPlain(text: string, dialect: Dialect): Json | undefined {
   }
 }
 
-/** The message of JSON.parse quotes the file and has no place, so the tree's error is thrown instead. */
+/** The message of JSON.parse quotes the file and has no position, so the tree's error is thrown instead. */
 function reasonFor(text: string, dialect: Dialect): unknown {
   try {
     parseTree(text, dialect)

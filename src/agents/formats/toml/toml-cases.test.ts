@@ -227,7 +227,7 @@ describe('refusal', () => {
     ['an item with another name than its path', '', at({ field: 'name', is: 'a' }), { name: 'b' }, 1],
   ])('setting %s is refused', (_, before, path, value, line) => {
     const refusal = refusalOf(() => set(before, path, value))
-    expect(refusal.place.line).toBe(line)
+    expect(refusal.position.line).toBe(line)
   })
 })
 

@@ -150,7 +150,7 @@ const garbage = fc
   .map((parts) => parts.join(''))
 
 describe('invalid text', () => {
-  test('an invalid text is refused with a place inside it, and nothing else is thrown', () => {
+  test('an invalid text is refused with a position inside it, and nothing else is thrown', () => {
     const property = fc.property(fc.oneof(broken, garbage), (text) => {
       const path = ['mcp_servers', 'docs']
       const works = [

@@ -203,13 +203,13 @@ describe('TOML', () => {
     expect(tomlFormat.readAgain(text)).toEqual(json)
   })
 
-  test.each(INVALID)('%j is refused with a place in the text', (text) => {
+  test.each(INVALID)('%j is refused with a position in the text', (text) => {
     const refusal = refusalOf(text)
     expect(refusal.message.length).toBeGreaterThan(20)
-    const line = text.split('\n')[refusal.place.line - 1]
+    const line = text.split('\n')[refusal.position.line - 1]
     expect(line).toBeDefined()
-    expect(refusal.place.column).toBeGreaterThanOrEqual(1)
-    expect(refusal.place.column).toBeLessThanOrEqual((line ?? '').length + 1)
+    expect(refusal.position.column).toBeGreaterThanOrEqual(1)
+    expect(refusal.position.column).toBeLessThanOrEqual((line ?? '').length + 1)
   })
 
   test.each([
@@ -220,7 +220,7 @@ describe('TOML', () => {
     ['a = [\n1,\n"b"\n', 1, 5],
     ['a = """\nb\n', 1, 5],
   ])('%j is refused at line %i, column %i', (text, line, column) => {
-    expect(refusalOf(text).place).toEqual({ line, column })
+    expect(refusalOf(text).position).toEqual({ line, column })
   })
 
   test('a refusal never quotes a value of the file', () => {

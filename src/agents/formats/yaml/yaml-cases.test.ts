@@ -143,9 +143,9 @@ test.each<[string, string, number, number]>([
   ['an open quote', 'a: "b\n', 2, 1],
   ['a lone carriage return', 'a: 1\rb: 2\n', 1, 5],
   ['an alias in itself', 'a: &a [*a]\n', 1, 8],
-])('%s is refused with its place', (_, text, line, column) => {
+])('%s is refused with its position', (_, text, line, column) => {
   const refusal = refusalOf(() => yaml.set(text, ['extensions', 'new'], added))
-  expect([refusal.place, refusal.cause]).toEqual([{ line, column }, undefined])
+  expect([refusal.position, refusal.cause]).toEqual([{ line, column }, undefined])
 })
 
 test('names such as __proto__ are refused on the path and harmless in a file', () => {
@@ -168,7 +168,7 @@ test('anchors, aliases and merge keys elsewhere stay', () => {
 
 test('an edit that would change a neighbour is refused: blank lines are part of a string with |+', () => {
   const text = 'extensions:\n  a: |+\n    x\n  b: 1\n\n  c: 2\n'
-  expect(refusalOf(() => yaml.remove(text, ['extensions', 'b'])).place).toEqual({ line: 4, column: 3 })
+  expect(refusalOf(() => yaml.remove(text, ['extensions', 'b'])).position).toEqual({ line: 4, column: 3 })
 })
 
 test('a refusal never quotes the file', () => {

@@ -55,13 +55,13 @@ test('removing an entry removes its lines and no others', () => {
     const name = file.names[0]
     if (name === undefined) return
     const path = pathIn(file, name)
-    const place = yaml.find(file.text, path)
+    const position = yaml.find(file.text, path)
     const text = yaml.remove(file.text, path)
     expect(yaml.read(text)).toEqual(removed(file, name))
     if (file.place !== 'block' || file.names.length < 2) return
     const old = linesOf(file.text)
     const rest = linesOf(text)
-    const from = (place?.line ?? 0) - 1
+    const from = (position?.line ?? 0) - 1
     const count = old.length - rest.length
     expect([...old.slice(0, from), ...old.slice(from + count)]).toEqual(rest)
     expect(old[from + count - 1]?.trim() === '' && !/[|>]\+/.test(file.text)).toBe(false)
@@ -124,7 +124,7 @@ test('any field of an entry can be set to any value and removed', () => {
   expect(taken).toBeGreaterThan(0.99)
 })
 
-test('an invalid file is refused with a place inside it, and nothing else is thrown', () => {
+test('an invalid file is refused with a position inside it, and nothing else is thrown', () => {
   const broken = fc.tuple(fc.nat(), fc.string({ unit: 'binary', maxLength: 4 }), fc.nat({ max: 12 }))
   const nasty = fc.constantFrom(
     '\t',
@@ -202,7 +202,7 @@ function expectRefusalOrSense(text: string, path: Path): void {
     expect(yaml.readAgain(text)).toEqual(read)
   } catch (cause) {
     if (!(cause instanceof CannotEdit)) throw cause
-    const { line, column } = cause.place
+    const { line, column } = cause.position
     const lines = text.replace(/^\ufeff/, '').split('\n')
     expect(line >= 1 && line <= lines.length).toBe(true)
     expect(column >= 1 && column <= [...(lines[line - 1] ?? '')].length + 1).toBe(true)

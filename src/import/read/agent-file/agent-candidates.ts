@@ -59,7 +59,7 @@ export function candidatesIn(
       for (const entry of state.entries) {
         if (names && !names.includes(entry.name)) continue
         if (readGatewayEntry(entry.definition)) continue // it leads to Toolroom itself
-        const source = { agent_type: agent.type, scope: state.place.scope, project, name: entry.name }
+        const source = { agent_type: agent.type, scope: state.config.scope, project, name: entry.name }
         const imported = importEntry(entry, { agent, state, project }, context)
         const { definition, problem } = imported
         if (definition === null || problem !== null)
