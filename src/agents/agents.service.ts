@@ -2,8 +2,8 @@ import { removeStaleTemps } from '../kernel/files/durable-file.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { listText, ViewTexts } from '../servers/shared/view-texts.ts'
 import type { Agent } from './catalogue/agent-record.ts'
+import type { ConfigTarget } from './catalogue/catalogue.ts'
 import { AGENTS, detect, isScope } from './catalogue/catalogue.ts'
-
 import type { RegisteredServer } from './catalogue/server-definition.ts'
 import type { BackupItem, ChangeReport, RestoreInput, RestoreReport } from './edit/edit.schema.ts'
 import { Edit, type EditDeps } from './edit/edit.service.ts'
@@ -12,16 +12,9 @@ import { Undo } from './edit/undo.ts'
 import { FileWriter } from './edit/write.ts'
 import { releaseLeftLocks } from './files/agent-lock.ts'
 import type { Backups } from './files/backups.ts'
-import { agentOf, type ConfigTarget, configTarget, configTargets, recordOf } from './files/config-target.ts'
+import { agentOf, configTarget, configTargets, recordOf } from './files/config-target.ts'
 
-import {
-  type EntryFacts,
-  effectiveEntries,
-  entryViews,
-  type GatewayView,
-  gridFields,
-  summaryOf,
-} from './read/agent-view.ts'
+import { effectiveEntries, entryViews, type GatewayView, gridFields, summaryOf } from './read/agent-view.ts'
 import type {
   AgentSummary,
   AgentView,
@@ -38,6 +31,8 @@ import { readFileState, SeenFiles } from './read/read-entries.ts'
 import { ServerUsers } from './read/server-users.ts'
 
 export interface Deps extends Omit<EditDeps, 'writer'> {
+  /** The folder where we record which agents' locks we hold. */
+  readonly lockLedger: string
   readonly backups: Backups
   readonly now: () => number
   readonly view: GatewayView & Pick<ConstructorParameters<typeof ServerUsers>[0], 'keys' | 'mayUse'>
@@ -132,7 +127,7 @@ export class Agents {
       const seenAt = lastSeen.get(agent.type)
       const shown = [detected.by, registered, visible, chosen, seenAt, ...files.flatMap(shownOf)]
       return texts.textOf(agent, shown, () => {
-        const servers = include.length === 0 ? [] : this.#entriesIn(agent, files, registered, isOwner)
+        const servers = include.length === 0 ? [] : entryViews(files, { agent, registered, isOwner })
         return {
           ...summaryOf(agent, detected, files),
           ...(include.includes('servers') && { servers }),
@@ -152,7 +147,7 @@ export class Agents {
       ...summaryOf(agent, detect(agent, this.#deps.platform), files),
       homepage: agent.homepage,
       aliases: [...agent.aliases],
-      servers: this.#entriesIn(agent, files, await this.#deps.registered(), isOwner),
+      servers: entryViews(files, { agent, registered: await this.#deps.registered(), isOwner }),
       revision: main?.state.content?.revision ?? null,
       notes: [...agent.notes],
     }
@@ -161,19 +156,14 @@ export class Agents {
   async httpEntries(key: string, isOwner: boolean, scope?: string, project?: string): Promise<EntryView[]> {
     const agent = agentOf(key)
     const files = this.#filesOf(agent, project, scope)
-    const all = this.#entriesIn(agent, files, await this.#deps.registered(), isOwner)
+    const all = entryViews(files, { agent, registered: await this.#deps.registered(), isOwner })
     return all.filter(({ type }) => type === 'http' || type === 'sse')
   }
 
   async effective(key: string, project?: string): Promise<EffectiveEntry[]> {
     const agent = agentOf(key)
     const registered = await this.#deps.registered()
-    return effectiveEntries(agent, this.#filesOf(agent, project), {
-      agent,
-      registered,
-      isOwner: true,
-      lineOf: this.#lineOf,
-    })
+    return effectiveEntries(this.#filesOf(agent, project), { agent, registered, isOwner: true })
   }
 
   file(key: string, query: FileQuery): FileView {
@@ -228,7 +218,7 @@ export class Agents {
   }
 
   #recordOf({ config }: ConfigTarget): KnownFile['record'] {
-    return recordOf(this.#deps.ownership, config.path, config.keyPath)
+    return recordOf(this.#deps.ownership, config)
   }
 
   #known(target: ConfigTarget): KnownFile {
@@ -241,17 +231,6 @@ export class Agents {
       .map((target) => this.#known(target))
   }
 
-  readonly #lineOf: EntryFacts['lineOf'] = (file, entry) => this.#seen.lineOf(file, entry)
-
-  #entriesIn(
-    agent: Agent,
-    files: readonly KnownFile[],
-    registered: readonly RegisteredServer[],
-    isOwner: boolean,
-  ): EntryView[] {
-    return files.flatMap((file) => entryViews(file, { agent, registered, isOwner, lineOf: this.#lineOf }))
-  }
-
   /** The agents that have an entry of their own for a server. */
   async #findLinks(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
     const { platform } = this.#deps
@@ -262,7 +241,7 @@ export class Agents {
       const folders = detect(agent, platform).installed ? projects : []
       const inProjects = folders.flatMap((folder) => projectTargets(agent, platform, folder))
       const files = [...this.#filesOf(agent), ...inProjects.map((target) => this.#known(target))]
-      for (const { linked_server_id: id, parked } of this.#entriesIn(agent, files, registered, true))
+      for (const { linked_server_id: id, parked } of entryViews(files, { agent, registered, isOwner: true }))
         if (id !== null && !parked) links.set(id, (links.get(id) ?? new Set()).add(agent.type))
     }
     return links

@@ -17,19 +17,17 @@ import { plan, type Reasons } from './plan.ts'
 import {
   type Candidate,
   candidatesIn,
-  freeName,
   type RefusedEntry,
+  unusedName,
   type Variant,
 } from './read/agent-file/agent-candidates.ts'
 import { isNamed } from './server-kinds.ts'
 import type { Definition as OwnDefinition } from './translate/translate-definition.ts'
+import type { Surroundings } from './translate/translate-text.ts'
 
-interface Deps extends RegisterDeps {
+interface Deps extends RegisterDeps, Surroundings {
   /** The files that can be imported. */
   readonly files: Agents['importable']
-  readonly home: string
-  /** A setting of Toolroom, to which no server may refer. */
-  readonly isOwnSetting: (name: string) => boolean
   readonly registered: () => Promise<readonly RegisteredServer[]>
 }
 
@@ -49,7 +47,7 @@ export function createAgentImport(deps: Deps) {
     taken: Set<string>,
     by: Caller,
   ): Promise<AgentImportItem> {
-    const name = freeName(candidate, taken)
+    const name = unusedName(candidate, taken)
     const found = { name, definition: ownDefinition(candidate.definition), enabled: candidate.enabled }
     const servers = await registered()
     const same = registeredAs(candidate.definition, servers, candidate.folder ?? undefined)

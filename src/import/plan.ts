@@ -9,13 +9,6 @@ export interface Plan {
   readonly notes: readonly string[]
 }
 
-/** What a reader has found, compared with what is registered. */
-interface Candidate {
-  /** Why it cannot be registered at all. */
-  readonly problem?: string | undefined
-  readonly existing?: Existing | undefined
-}
-
 /** What is registered under the name of a candidate, or is the same server. */
 export interface Existing {
   readonly id: string | null
@@ -37,8 +30,12 @@ const SERVER: Reasons = {
   other: 'A server with this name is already registered with a different definition',
 }
 
-/** The decision of every import. It changes nothing. */
-export function plan({ problem, existing }: Candidate, update: boolean, reasons = SERVER): Plan {
+/** The decision of every import. It changes nothing. `problem`: why it cannot be registered at all. */
+export function plan(
+  { problem, existing }: { readonly problem?: string | undefined; readonly existing?: Existing | undefined },
+  update: boolean,
+  reasons = SERVER,
+): Plan {
   const decided = (outcome: Plan['outcome'], reason: string | null = null): Plan => ({
     outcome,
     id: existing?.id ?? null,

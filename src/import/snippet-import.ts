@@ -14,22 +14,13 @@ import {
   type SnippetReport,
 } from './import.schema.ts'
 import { type Existing, plan } from './plan.ts'
-import {
-  parseSnippet,
-  type RefusedEntry,
-  readSnippet,
-  type Snippet,
-  type SnippetEntry,
-} from './read/snippet/snippet.ts'
+import { parseSnippet, readSnippet, type Snippet, type SnippetEntry } from './read/snippet/snippet.ts'
 import { type Fields, isNamed, type KnownServer } from './server-kinds.ts'
 import { type Definition, importNotes, translateDefinition } from './translate/translate-definition.ts'
+import type { Surroundings } from './translate/translate-text.ts'
 import { README_FORMS } from './translate/translate-text.ts'
 
-interface Deps extends RegisterDeps {
-  /** `${userHome}`. */
-  readonly home: string
-  /** A setting of Toolroom, to which no server may refer. */
-  readonly isOwnSetting: (name: string) => boolean
+interface Deps extends RegisterDeps, Surroundings {
   readonly findProgram: FindProgram
 }
 
@@ -151,7 +142,7 @@ function partsOf(definition: Definition, findProgram: FindProgram): Parts {
   return { env: Object.keys(env), headers: [], cwd, program: { ok: found.ok, detail } }
 }
 
-const refusedItem = ({ name, reason }: RefusedEntry): SnippetItem => ({
+const refusedItem = ({ name, reason }: Snippet['refused'][number]): SnippetItem => ({
   name,
   type: null,
   outcome: 'refused',

@@ -65,6 +65,14 @@ export interface ConfigFile {
   readonly standIn: string | null
 }
 
+/** One configuration file of one agent on this computer. */
+export interface ConfigTarget {
+  readonly agent: Agent
+  readonly config: ConfigFile
+  readonly platform: Platform
+  readonly project: string | undefined
+}
+
 /** Stands for the absolute path of the project in a key path. */
 export const PROJECT = '<project>'
 const STRICT: Dialect = { comments: false, trailingCommas: false, bom: false }

@@ -1,6 +1,6 @@
 import type { Agent, Dialect, FileFormat } from './agent-record.ts'
-import { type ConfigFile, fileAt, type Platform, withProject } from './catalogue.ts'
-import type { Json, Path } from './json-value.ts'
+import { type ConfigTarget, fileAt, withProject } from './catalogue.ts'
+import { isSame, type Json, type Path } from './json-value.ts'
 import { keyOf } from './write-entry.ts'
 
 /** How an entry is enabled or disabled. An undefined value removes the field or the list item. */
@@ -20,21 +20,15 @@ type Kinds = Agent['disabled']
 type Flag = Extract<Kinds, { kind: 'entry-flag' }>
 type External = Extract<Kinds, { paths: unknown }>
 
-export function switchOf(
-  agent: Agent,
-  config: ConfigFile,
-  name: string,
-  enabled: boolean,
-  platform: Platform,
-  project?: string,
-): Switch {
+export function switchOf(target: ConfigTarget, name: string, enabled: boolean): Switch {
+  const { agent, config } = target
   const { disabled } = agent
   switch (disabled.kind) {
     case 'entry-flag':
-      return config.readOnly ? readOnly(agent) : inEntry(agent, disabled, config, enabled)
+      return config.readOnly ? readOnly(agent) : inEntry(target, disabled, enabled)
     case 'external-list':
     case 'external-map':
-      return elsewhere(agent, disabled, config, name, enabled, platform, project)
+      return elsewhere(target, disabled, name, enabled)
     case 'list-in-file': {
       if (config.readOnly) return readOnly(agent)
       const { path, format, dialect } = config
@@ -50,21 +44,18 @@ export function switchOf(
 }
 
 /** To enable an entry the flag is removed, so that the entry is as before, unless this agent always writes the flag. */
-function inEntry(agent: Agent, disabled: Flag, config: ConfigFile, enabled: boolean): Switch {
-  const other = disabled.elsewhere.find((each) => sameNames(each.keyPath, config.keyPath))
+function inEntry({ agent, config }: ConfigTarget, disabled: Flag, enabled: boolean): Switch {
+  const other = disabled.elsewhere.find((each) => isSame(each.keyPath, config.keyPath))
   const { field, value } = other ?? disabled
   const always = [agent.stdio, agent.http, agent.sse].some((each) => each && Object.hasOwn(each.entry, field))
   return { kind: 'in_entry', field, value: enabled ? (always ? !value : undefined) : value }
 }
 
 function elsewhere(
-  agent: Agent,
+  { agent, config, platform, project }: ConfigTarget,
   disabled: External,
-  config: ConfigFile,
   name: string,
   enabled: boolean,
-  platform: Platform,
-  project: string | undefined,
 ): Switch {
   const ofScope = (disabled.ofScopes as Readonly<Record<string, string[]>>)[config.scope]
   const keyPath = withProject(ofScope ?? disabled.keyPath, platform, project)
@@ -84,8 +75,4 @@ function elsewhere(
 
 function readOnly(agent: Agent): Switch {
   return { kind: 'none', reason: `${agent.name} only reads this file, so Toolroom does not change it` }
-}
-
-function sameNames(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((name, index) => name === other[index])
 }

@@ -196,7 +196,11 @@ describe('switch', () => {
     const config = configFilesOf(agentOf(type), platform, '/p').find((each) => each.scope === scope)
     if (!config) throw new Error(`no config file ${scope}`)
     const at = keyPath ? { ...config, keyPath } : config
-    return switchOf(agentOf(type), at, 'My Docs', enabled, platform, project || undefined)
+    return switchOf(
+      { agent: agentOf(type), config: at, platform, project: project || undefined },
+      'My Docs',
+      enabled,
+    )
   }
 
   test('enabling a disabled entry restores it exactly', () => {

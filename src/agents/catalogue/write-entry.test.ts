@@ -216,7 +216,7 @@ test.each(Object.entries(EXPECTED))('%s: a server is disabled as documented', (t
   const platform = computer({ os: type === 'visual-studio' ? 'win32' : 'linux' })
   const config = configFilesOf(agent, platform).find(({ scope }) => scope === 'user')
   if (!config) throw new Error('no config file')
-  const found = switchOf(agent, config, 'docs', false, platform, '/p')
+  const found = switchOf({ agent, config, platform, project: '/p' }, 'docs', false)
 
   if (off) expect(found).toMatchObject(off)
   else expect(found).toEqual({ kind: 'none', reason: expect.stringMatching(/\w/) })

@@ -2,20 +2,10 @@ import { unknownName } from '../../kernel/did-you-mean.ts'
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { FactBus } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { Platform } from '../catalogue/catalogue.ts'
+import type { ConfigTarget, Platform } from '../catalogue/catalogue.ts'
 import { GATEWAY_ENTRY, gatewayEntry, readGatewayEntry } from '../catalogue/gateway-entry.ts'
 import type { RegisteredServer } from '../catalogue/server-definition.ts'
-import {
-  agentOf,
-  assertMayChange,
-  type ConfigTarget,
-  configTarget,
-  lockedFile,
-  lockOf,
-  pathsOf,
-  recordOf,
-  rootOf,
-} from '../files/config-target.ts'
+import { agentOf, assertMayChange, configTarget, recordOf } from '../files/config-target.ts'
 import type { OwnershipStore } from '../files/ownership.ts'
 
 import { type DesiredEntry, desiredFromInput, desiredFromServer } from './desired-entry.ts'
@@ -41,8 +31,6 @@ export interface EditDeps {
   readonly writer: FileWriter
   readonly ownership: OwnershipStore
   readonly gateway: GatewayKeys
-  /** The folder where we record which agents' locks we hold. */
-  readonly lockLedger: string
   readonly registered: () => Promise<readonly RegisteredServer[]>
   /** What the gateway offers to an agent. */
   readonly offeredTo: (agentType: string) => OfferedTools
@@ -167,17 +155,15 @@ export class Edit {
     by: Caller,
     { action, plan, keyKind }: Change,
   ): Promise<ChangeReport> {
-    const { writer, ownership, gateway, lockLedger, facts } = this.#deps
+    const { writer, ownership, gateway, facts } = this.#deps
     const { agent, config } = target
     assertMayChange(target, options.create)
     const newKey = keyKind ? gateway.draft(agent.type, keyName(keyKind, target), by) : null
-    const file = lockedFile(lockLedger, target)
-    const dryRun = options.dry_run ?? false
-    const files = await writer.open({ target, paths: pathsOf(target), lock: file.lock, by, action, dryRun })
+    const files = await writer.open({ target, by, action, dryRun: options.dry_run ?? false })
     try {
       for (;;) {
-        const record = recordOf(ownership, config.path, config.keyPath)
-        const reading = await files.read(file, config, record)
+        const record = recordOf(ownership, config)
+        const reading = await files.read(config, record)
         const current = currentConfig(target, reading.content, record, options.revision)
         const main = planFile(target, current, plan(target, current, newKey?.key ?? ''), record)
         const others = await this.#planOtherFiles(files, target, main.plan)
@@ -199,13 +185,10 @@ export class Edit {
 
   /** The changes of the other files in which an agent lists its disabled servers. */
   async #planOtherFiles(files: OpenFiles, target: ConfigTarget, plan: Plan) {
-    const { ownership, lockLedger } = this.#deps
     const planned = []
     for (const other of otherFilesOf(plan)) {
-      const { path } = other
-      const record = recordOf(ownership, path, other.keyPath)
-      const file = { path, root: rootOf(target), lock: lockOf(target, path, lockLedger) }
-      const reading = await files.read(file, other, record)
+      const record = recordOf(this.#deps.ownership, other)
+      const reading = await files.read(other, record)
       planned.push({ ...reading, ...planOtherFile(target, other, reading.content, record) })
     }
     return planned

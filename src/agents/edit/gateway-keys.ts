@@ -1,7 +1,8 @@
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
+import type { ConfigTarget } from '../catalogue/catalogue.ts'
 import type { GatewayAddress } from '../catalogue/gateway-entry.ts'
-import { type ConfigTarget, recordOf } from '../files/config-target.ts'
+import { recordOf } from '../files/config-target.ts'
 import type { FileRecord, KeyRemoval, NewKey, OwnershipStore, TakenEntry } from '../files/ownership.ts'
 
 /** What edits need of the gateway. */
@@ -48,7 +49,7 @@ export function keysAfter(
   const parked = [...Object.values(after.entries).map((entry) => entry.parked), ...after.taken]
   const text = after.text + JSON.stringify(parked)
   const present = keysIn(gateway, text)
-  const before = recordOf(ownership, target.config.path, target.config.keyPath)
+  const before = recordOf(ownership, target.config)
   const owned = before?.keys ?? keysByName(gateway, target, ownership.all())
   const removedKeys = owned
     .filter((id) => !present.has(id))

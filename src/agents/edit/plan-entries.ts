@@ -1,5 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { ConfigFile } from '../catalogue/catalogue.ts'
+import type { ConfigFile, ConfigTarget } from '../catalogue/catalogue.ts'
 import { type Switch, switchOf } from '../catalogue/enable-switch.ts'
 import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
 import { hashOf, isMap, type Json, type Path, valueAt, withValue } from '../catalogue/json-value.ts'
@@ -7,12 +7,10 @@ import { readEntry } from '../catalogue/read-entry.ts'
 import { type Definition, NotSupported } from '../catalogue/server-definition.ts'
 import { updateOf } from '../catalogue/update-entry.ts'
 import { checkName, keyOf, writeEntry } from '../catalogue/write-entry.ts'
-
-import type { ConfigTarget } from '../files/config-target.ts'
 import type { FileRecord, OwnedEntry, TakenEntry } from '../files/ownership.ts'
 import type { Content } from '../files/read-config.ts'
 import type { Operation } from '../formats/config-format.ts'
-import { containersIn, type Entry } from '../read/read-entries.ts'
+import { containersIn, type Entry, stepTo } from '../read/read-entries.ts'
 import type { DesiredEntry } from './desired-entry.ts'
 
 /** An operation on another file of the agent, such as its list of disabled servers. */
@@ -61,19 +59,6 @@ export interface CurrentConfig {
   readonly taken: readonly TakenEntry[]
 }
 
-interface Draft {
-  gatewayOperations: Operation[]
-  operations: Operation[]
-  otherFiles: OtherFileOperation[]
-  owned: Map<string, OwnedEntry>
-  added: string[]
-  updated: string[]
-  removed: string[]
-  taken: readonly TakenEntry[]
-  restored: string[]
-  warnings: string[]
-}
-
 /** Adds or updates the desired entries, and removes others: by name, or with `replace` all that are managed. */
 export function planSet(
   target: ConfigTarget,
@@ -81,27 +66,26 @@ export function planSet(
   desired: readonly DesiredEntry[],
   { replace, remove = [] }: { readonly replace: boolean; readonly remove?: readonly string[] | undefined },
 ): Plan {
-  const draft = draftOf(current)
-  for (const each of desired) putEntry(target, current, each, draft)
-  for (const name of remove) removeEntry(target, current, keyOf(target.agent, name), draft)
+  const draft = new Draft(target, current)
+  const keyIn = (name: string) => keyOf(target.agent, name)
+  for (const each of desired) draft.put(each)
+  for (const name of remove) draft.remove(keyIn(name))
   if (replace) {
-    const kept = new Set(desired.map(({ name }) => keyOf(target.agent, name)))
-    for (const name of Object.keys(current.owned))
-      if (!kept.has(name)) removeEntry(target, current, name, draft)
+    const kept = new Set(desired.map(({ name }) => keyIn(name)))
+    for (const name of Object.keys(current.owned)) if (!kept.has(name)) draft.remove(name)
   }
-  return planOf(draft)
+  return draft.plan
 }
 
 /** Without names, all managed entries are removed. */
 export function planRemove(
   target: ConfigTarget,
   current: CurrentConfig,
-  names: readonly string[] | undefined,
+  names: readonly string[] = managedIn(current),
 ): Plan {
-  const draft = draftOf(current)
-  for (const name of names ?? managedIn(current))
-    removeEntry(target, current, keyOf(target.agent, name), draft)
-  return planOf(draft)
+  const draft = new Draft(target, current)
+  for (const name of names) draft.remove(keyOf(target.agent, name))
+  return draft.plan
 }
 
 /**
@@ -113,21 +97,13 @@ export function planRestore(
   current: CurrentConfig,
   originals: ReadonlyMap<string, Json>,
 ): Plan {
-  const draft = draftOf(current)
+  const draft = new Draft(target, current)
   for (const name of managedIn(current)) {
-    const existing = current.entries.find((entry) => entry.name === name)
-    const original = originals.get(name)
-    if (!existing || original === undefined || name === GATEWAY_ENTRY)
-      removeEntry(target, current, name, draft)
-    else {
-      const operations = fieldChanges(existing.path, existing.value, original)
-      draft.operations.push(...operations)
-      draft.owned.delete(name)
-      if (operations.length > 0) draft.updated.push(name)
-    }
+    const original = name === GATEWAY_ENTRY ? undefined : originals.get(name)
+    if (original === undefined || !draft.restore(name, original)) draft.remove(name)
   }
-  restoreTaken(current, draft)
-  return planOf(draft)
+  draft.restoreTaken()
+  return draft.plan
 }
 
 /** Those that were taken over come first: the gateway entry would bring them back. */
@@ -136,56 +112,143 @@ const managedIn = ({ owned, taken }: CurrentConfig): string[] => [
   ...Object.keys(owned),
 ]
 
-const draftOf = ({ owned, taken }: CurrentConfig): Draft => ({
-  gatewayOperations: [],
-  operations: [],
-  otherFiles: [],
-  owned: new Map(Object.entries(owned)),
-  added: [],
-  updated: [],
-  removed: [],
-  taken,
-  restored: [],
-  warnings: [],
-})
-
-const planOf = ({ owned, ...rest }: Draft): Plan => ({
-  ...rest,
-  entries: Object.fromEntries(owned),
-  takenNow: [],
-  doubled: [],
-})
-
-function putEntry(target: ConfigTarget, current: CurrentConfig, desired: DesiredEntry, draft: Draft): void {
-  const { agent } = target
-  const problem = checkName(agent, desired.name)
-  if (problem !== null) throw invalidName(problem)
-  const key = keyOf(agent, desired.name)
-  const existing = current.entries.find(({ name }) => name === key)
-  const parked = draft.owned.get(key)?.parked ?? null
-  const definition = desired.definition(existing?.definition ?? parkedDefinition(target, key, parked))
-  const path = existing?.path ?? newPath(target, current, key)
-  let value = entryValue(target, desired.name, existing?.value ?? parked, definition)
-  const isOff = desired.enabled === false || (desired.enabled === undefined && !existing && parked !== null)
-  const change = isOff || desired.enabled === true ? switchTo(target, key, !isOff, path) : undefined
-  if (change?.kind === 'in_entry') value = withValue(value, [change.field], change.value) as Json
-  if (change?.kind === 'elsewhere') addSwitch(target, change, draft)
-  if (change?.kind === 'none' && isOff) {
-    draft.warnings.push(`${change.reason}. Toolroom keeps the entry '${key}' until it is enabled again`)
-    if (existing) operationsOf(draft, key).push({ path, value: undefined })
-    draft.owned.set(key, { server_id: desired.server_id, hash: hashOf(value), parked: value })
-    draft[existing ? 'updated' : 'added'].push(key)
-    return
+/** A plan that is being made, entry by entry. */
+class Draft {
+  readonly #target: ConfigTarget
+  readonly #current: CurrentConfig
+  readonly #owned: Map<string, OwnedEntry>
+  readonly #lists = {
+    gatewayOperations: [] as Operation[],
+    operations: [] as Operation[],
+    otherFiles: [] as OtherFileOperation[],
+    added: [] as string[],
+    updated: [] as string[],
+    removed: [] as string[],
+    restored: [] as string[],
+    warnings: [] as string[],
   }
-  const operations = existing ? fieldChanges(path, existing.value, value) : [{ path, value }]
-  operationsOf(draft, key).push(...operations)
-  draft.owned.set(key, {
-    server_id: desired.server_id ?? draft.owned.get(key)?.server_id ?? null,
-    hash: hashOf(value),
-    parked: null,
-  })
-  if (!existing) draft.added.push(key)
-  else if (operations.length > 0 || change?.kind === 'elsewhere') draft.updated.push(key)
+  #taken: readonly TakenEntry[]
+
+  constructor(target: ConfigTarget, current: CurrentConfig) {
+    this.#target = target
+    this.#current = current
+    this.#owned = new Map(Object.entries(current.owned))
+    this.#taken = current.taken
+  }
+
+  get plan(): Plan {
+    const entries = Object.fromEntries(this.#owned)
+    return { ...this.#lists, entries, taken: this.#taken, takenNow: [], doubled: [] }
+  }
+
+  put({ name, server_id, definition: desired, enabled }: DesiredEntry): void {
+    const { agent } = this.#target
+    const problem = checkName(agent, name)
+    if (problem !== null) throw invalidName(problem)
+    const key = keyOf(agent, name)
+    const existing = this.#existing(key)
+    const parked = this.#owned.get(key)?.parked ?? null
+    const parkedDefinition = parked === null ? null : readEntry(agent, key, parked).definition
+    const definition = desired(existing?.definition ?? parkedDefinition)
+    const path = existing?.path ?? this.#newPath(key)
+    let value = entryValue(this.#target, name, existing?.value ?? parked, definition)
+    const isOff = enabled === false || (enabled === undefined && !existing && parked !== null)
+    const change = isOff || enabled === true ? this.#switch(key, !isOff, path) : undefined
+    if (change?.kind === 'in_entry') value = withValue(value, [change.field], change.value) as Json
+    if (change?.kind === 'none' && isOff) {
+      this.#lists.warnings.push(
+        `${change.reason}. Toolroom keeps the entry '${key}' until it is enabled again`,
+      )
+      if (existing) this.#edit(key, { path, value: undefined })
+      this.#owned.set(key, { server_id, hash: hashOf(value), parked: value })
+      this.#lists[existing ? 'updated' : 'added'].push(key)
+      return
+    }
+    const operations = existing ? fieldChanges(path, existing.value, value) : [{ path, value }]
+    this.#edit(key, ...operations)
+    const made_from = server_id ?? this.#owned.get(key)?.server_id ?? null
+    this.#owned.set(key, { server_id: made_from, hash: hashOf(value), parked: null })
+    if (!existing) this.#lists.added.push(key)
+    else if (operations.length > 0 || change?.kind === 'elsewhere') this.#lists.updated.push(key)
+  }
+
+  remove(key: string): void {
+    const existing = this.#existing(key)
+    if (key === GATEWAY_ENTRY) this.restoreTaken()
+    else if (!existing) this.#forgetTaken(key)
+    if (!existing && !this.#owned.has(key)) return
+    if (existing) {
+      this.#edit(key, { path: existing.path, value: undefined })
+      if (existing.enabled === false) this.#switch(key, true, existing.path)
+    }
+    this.#owned.delete(key)
+    this.#lists.removed.push(key)
+  }
+
+  /** False if there is no such entry. */
+  restore(name: string, original: Json): boolean {
+    const existing = this.#existing(name)
+    if (!existing) return false
+    const operations = fieldChanges(existing.path, existing.value, original)
+    this.#lists.operations.push(...operations)
+    this.#owned.delete(name)
+    if (operations.length > 0) this.#lists.updated.push(name)
+    return true
+  }
+
+  /** An entry that another program added again meanwhile stays as it is. */
+  restoreTaken(): void {
+    for (const { name, path, value, owned } of this.#taken) {
+      const present = valueAt(this.#current.root, path)
+      if (present === undefined) {
+        this.#lists.gatewayOperations.push({ path, value })
+        this.#lists.restored.push(name)
+      } else if (hashOf(present) !== hashOf(value))
+        this.#lists.warnings.push(
+          `'${name}' is in the file again, with other settings. It stays, and the entry from before the take-over is in the backups`,
+        )
+      if (owned && !this.#owned.has(name)) this.#owned.set(name, owned)
+    }
+    this.#taken = []
+  }
+
+  /** The entry does not come back. The operation concerns the file without the take-over. */
+  #forgetTaken(key: string): void {
+    const { scope } = this.#target.config
+    const found = this.#taken.find((entry) => entry.name === key && entry.scope === scope)
+    if (!found) return
+    this.#taken = this.#taken.filter((entry) => entry !== found)
+    this.#lists.operations.push({ path: found.path, value: undefined })
+    this.#lists.removed.push(key)
+  }
+
+  #existing(key: string): Entry | undefined {
+    return this.#current.entries.find(({ name }) => name === key)
+  }
+
+  #edit(key: string, ...operations: readonly Operation[]): void {
+    this.#lists[key === GATEWAY_ENTRY ? 'gatewayOperations' : 'operations'].push(...operations)
+  }
+
+  /** The switch depends on the key path under which the entry is, where the agent reads several. */
+  #switch(key: string, enabled: boolean, at: Path): Switch {
+    const { config } = this.#target
+    const keyPath = at.slice(0, -1).filter((step) => typeof step === 'string')
+    const change = switchOf({ ...this.#target, config: { ...config, keyPath } }, key, enabled)
+    if (change.kind === 'elsewhere') {
+      const { path: file, format, dialect, at: path, value } = change
+      if (file === config.path) this.#lists.operations.push({ path, value })
+      else this.#lists.otherFiles.push({ file, format, dialect, path, value })
+    }
+    return change
+  }
+
+  /** Under the key path that the file uses already, where the agent reads several. */
+  #newPath(key: string): Path {
+    const { agent, config } = this.#target
+    const [found] = containersIn(agent, config, this.#current.root)
+    return [...(found ?? config.keyPath), stepTo(config, key)]
+  }
 }
 
 /** Fields of the old entry that are not part of a definition stay: approvals, timeouts, unknown fields. */
@@ -221,79 +284,6 @@ function fieldChanges(path: Path, before: Json, after: Json, depth = 0): Operati
         : fieldChanges([...path, name], old, value, depth + 1)
     }),
   ]
-}
-
-function removeEntry(target: ConfigTarget, current: CurrentConfig, key: string, draft: Draft): void {
-  const existing = current.entries.find(({ name }) => name === key)
-  if (key === GATEWAY_ENTRY) restoreTaken(current, draft)
-  else if (!existing) forgetTaken(target, key, draft)
-  if (!existing && !draft.owned.has(key)) return
-  if (existing) {
-    operationsOf(draft, key).push({ path: existing.path, value: undefined })
-    const change = existing.enabled === false ? switchTo(target, key, true, existing.path) : undefined
-    if (change?.kind === 'elsewhere') addSwitch(target, change, draft)
-  }
-  draft.owned.delete(key)
-  draft.removed.push(key)
-}
-
-const operationsOf = (draft: Draft, key: string): Operation[] =>
-  key === GATEWAY_ENTRY ? draft.gatewayOperations : draft.operations
-
-/** The entry does not come back. The operation concerns the file without the take-over. */
-function forgetTaken({ config }: ConfigTarget, key: string, draft: Draft): void {
-  const found = draft.taken.find(({ name, scope }) => name === key && scope === config.scope)
-  if (!found) return
-  draft.taken = draft.taken.filter((entry) => entry !== found)
-  draft.operations.push({ path: found.path, value: undefined })
-  draft.removed.push(key)
-}
-
-/** An entry that another program added again meanwhile stays as it is. */
-function restoreTaken(current: CurrentConfig, draft: Draft): void {
-  for (const { name, path, value, owned } of draft.taken) {
-    const present = valueAt(current.root, path)
-    if (present === undefined) {
-      draft.gatewayOperations.push({ path, value })
-      draft.restored.push(name)
-    } else if (hashOf(present) !== hashOf(value))
-      draft.warnings.push(
-        `'${name}' is in the file again, with other settings. It stays, and the entry from before the take-over is in the backups`,
-      )
-    if (owned && !draft.owned.has(name)) draft.owned.set(name, owned)
-  }
-  draft.taken = []
-}
-
-/** The switch depends on the key path under which the entry is, where the agent reads several. */
-function switchTo(
-  { agent, config, platform, project }: ConfigTarget,
-  key: string,
-  enabled: boolean,
-  path: Path,
-): Switch {
-  const keyPath = path.slice(0, -1).filter((step) => typeof step === 'string')
-  return switchOf(agent, { ...config, keyPath }, key, enabled, platform, project)
-}
-
-function addSwitch(
-  { config }: ConfigTarget,
-  { path: file, format, dialect, at: path, value }: Extract<Switch, { kind: 'elsewhere' }>,
-  draft: Draft,
-): void {
-  if (file === config.path) draft.operations.push({ path, value })
-  else draft.otherFiles.push({ file, format, dialect, path, value })
-}
-
-/** Under the key path that the file uses already, where the agent reads several. */
-function newPath({ agent, config }: ConfigTarget, { root }: CurrentConfig, key: string): Path {
-  const [found] = containersIn(agent, config, root)
-  const at = found ?? config.keyPath
-  return [...at, config.nameField === null ? key : { field: config.nameField, is: key }]
-}
-
-function parkedDefinition({ agent }: ConfigTarget, key: string, parked: Json | null): Definition | null {
-  return parked === null ? null : readEntry(agent, key, parked).definition
 }
 
 const invalidName = (problem: string): AppError =>

@@ -1,11 +1,11 @@
 import { AppError } from '../../kernel/errors.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
+import type { ConfigTarget } from '../catalogue/catalogue.ts'
 import { AGENTS, type Platform } from '../catalogue/catalogue.ts'
-
 import type { Json } from '../catalogue/json-value.ts'
 import type { Backup, Backups } from '../files/backups.ts'
-import { agentOf, type ConfigTarget, configTarget } from '../files/config-target.ts'
+import { agentOf, recordedTarget } from '../files/config-target.ts'
 import type { FileRecord, OwnershipStore } from '../files/ownership.ts'
 import { contentOf } from '../files/read-config.ts'
 import { readEntries } from '../read/read-entries.ts'
@@ -26,7 +26,9 @@ export function createRestore({ platform, backups, ownership, edit }: Deps) {
     const { agent_type, scope, path } = record
     const failed = { agent_type, scope, path, ...UNCHANGED }
     try {
-      const target = targetOf(platform, record)
+      // The file of the record, also if the agent uses another one now.
+      const now = recordedTarget(platform, record)
+      const target = { ...now, config: { ...now.config, path } }
       const own = backups.ofFile(agent_type, path)
       const [newest, first] = [own[0], own.at(-1)]
       const report = await edit.change(target, { dry_run }, by, {
@@ -101,13 +103,4 @@ const UNCHANGED = {
   reload_hint: null,
   warnings: [],
   problem: null,
-}
-
-/** The file of the record, also if the agent uses another one now. */
-function targetOf(platform: Platform, { agent_type, scope, project_path, path }: FileRecord): ConfigTarget {
-  const target = configTarget(agentOf(agent_type), platform, {
-    scope,
-    ...(project_path !== null && { project_path }),
-  })
-  return { ...target, config: { ...target.config, path } }
 }

@@ -3,7 +3,7 @@ import type { Platform } from '../catalogue/catalogue.ts'
 import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
 import { hashOf, type Json, valueAt } from '../catalogue/json-value.ts'
 import type { Backups } from '../files/backups.ts'
-import { agentOf, configTarget, recordOf } from '../files/config-target.ts'
+import { recordedTarget, recordOf } from '../files/config-target.ts'
 import type { FileRecord, Intent, OwnedEntry, OwnershipStore, TakenOver } from '../files/ownership.ts'
 import { type Content, readConfig, readSettled, realFileOf, revisionNow } from '../files/read-config.ts'
 import { replaceFile } from '../files/replace-config.ts'
@@ -67,7 +67,7 @@ function withForeignEdit({ store, platform, gateway }: SettleDeps, intent: Inten
   const keys = keysIn(gateway, text + JSON.stringify(parked))
   const records = intent.records.map((record) => {
     if (record.path !== intent.main) return record
-    const before = recordOf(store, record.path, record.key_path)
+    const before = recordOf(store, { path: record.path, keyPath: record.key_path })
     const merged = mergedRecord(before, record, hashes, keys)
     return { ...merged, taken_over: mergedTaken(before, record, merged, root) }
   })
@@ -80,17 +80,10 @@ function withForeignEdit({ store, platform, gateway }: SettleDeps, intent: Inten
   return { ...intent, records, removedKeys: candidates.filter(({ id }) => !kept.has(id)) }
 }
 
-function entriesIn(
-  platform: Platform,
-  { agent_type, scope, project_path }: Intent,
-  text: string,
-): ReturnType<typeof readEntries> {
-  let target: ReturnType<typeof configTarget>
+function entriesIn(platform: Platform, intent: Intent, text: string): ReturnType<typeof readEntries> {
+  let target: ReturnType<typeof recordedTarget>
   try {
-    target = configTarget(agentOf(agent_type), platform, {
-      scope,
-      ...(project_path !== null && { project_path }),
-    })
+    target = recordedTarget(platform, intent)
   } catch (error) {
     if (error instanceof AppError) return { root: undefined, entries: [] } // the project is gone, and its file with it
     throw error

@@ -1,4 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
+import type { ConfigTarget } from '../catalogue/catalogue.ts'
 import { fileAt, PROJECT } from '../catalogue/catalogue.ts'
 import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
 import {
@@ -12,7 +13,6 @@ import {
 } from '../catalogue/json-value.ts'
 import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'
 import { applyPatch, isFor, patchOf } from '../diff/patch.ts'
-import type { ConfigTarget } from '../files/config-target.ts'
 import type { FileRecord, TakenEntry, TakenOver } from '../files/ownership.ts'
 import { applyOperations, formatOf, type Operation } from '../formats/config-format.ts'
 import { CannotEdit } from '../formats/format.ts'

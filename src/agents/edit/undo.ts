@@ -1,18 +1,15 @@
 import { AppError } from '../../kernel/errors.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
+import type { ConfigTarget } from '../catalogue/catalogue.ts'
 import { hashOf, type Json, valueAt } from '../catalogue/json-value.ts'
 import type { Backup, Backups } from '../files/backups.ts'
 import {
   agentOf,
   assertMayChange,
-  type ConfigTarget,
   configTarget,
   configTargets,
   fileOf,
-  lockedFile,
-  lockOf,
-  pathsOf,
   recordOf,
   rootOf,
 } from '../files/config-target.ts'
@@ -40,15 +37,14 @@ export class Undo {
   }
 
   async undo(key: string, input: UndoInput, by: Caller): Promise<ChangeReport> {
-    const { backups, platform, writer, gateway, lockLedger, facts } = this.#deps
+    const { backups, platform, writer, gateway, facts } = this.#deps
     const target = configTarget(agentOf(key), platform, input)
     const { agent, config } = target
     assertMayChange(target, true)
     const own = backups.of(agent.type).filter(({ main }) => main === config.path)
-    const paths = [...pathsOf(target), ...own.map(({ path }) => path)]
-    const { lock } = lockedFile(lockLedger, target)
+    const paths = own.map(({ path }) => path)
     const dryRun = input.dry_run ?? false
-    const files = await writer.open({ target, paths, lock, by, action: 'undo', dryRun })
+    const files = await writer.open({ target, paths, by, action: 'undo', dryRun })
     try {
       for (;;) {
         const { main, otherDiff, ...planned } = await this.#plan(files, target, input, by)
@@ -66,20 +62,19 @@ export class Undo {
 
   /** All or nothing: a file that was changed since then must not leave the others half undone. */
   async #plan(files: OpenFiles, target: ConfigTarget, input: UndoInput, by: Caller) {
-    const { backups, ownership, lockLedger } = this.#deps
+    const { backups, ownership } = this.#deps
     const { agent, config } = target
     const all = backups.of(agent.type).filter(({ main }) => main === config.path)
     const toRestore = backupsToRestore(all, input.backup_id, config.path)
     const steps = []
     for (const backup of toRestore.sort(mainLast(config.path))) {
       const { path, names } = backup
-      const file = { path, root: rootOf(target), lock: lockOf(target, path, lockLedger) }
-      const reading = await files.read(file, config, undefined, false)
+      const reading = await files.read({ ...config, path }, undefined, false)
       steps.push({ ...reading, names, ...this.#restored(target, input, backup, reading.content) })
     }
     const main = steps.find(({ file }) => file.path === config.path) ?? unchanged(target)
     const otherDiff = steps.map(({ file, diff }) => (file.path === config.path ? '' : diff)).join('')
-    const before = recordOf(ownership, config.path, config.keyPath)
+    const before = recordOf(ownership, config)
     const backup = toRestore.find(({ path }) => path === config.path)
     const taken = backup?.taken_over === undefined ? before?.taken_over : backup.taken_over
     const record = recordAfterUndo(

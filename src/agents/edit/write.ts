@@ -3,19 +3,12 @@ import { realpathSync } from 'node:fs'
 import { Turns } from '../../kernel/async/turns.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { ConfigFile } from '../catalogue/catalogue.ts'
-import { type LockFacts, takeLock } from '../files/agent-lock.ts'
+import type { ConfigFile, ConfigTarget } from '../catalogue/catalogue.ts'
+import { takeLock } from '../files/agent-lock.ts'
 import type { Backup } from '../files/backups.ts'
-import { type ConfigTarget, recordOf } from '../files/config-target.ts'
+import { type LockedFile, lockedFile, pathsOf, recordOf } from '../files/config-target.ts'
 import type { FileRecord, Intent, NewKey, Outcome } from '../files/ownership.ts'
-import {
-  assertWritable,
-  type Content,
-  type LockedFile,
-  type Reading,
-  readSettled,
-  revisionNow,
-} from '../files/read-config.ts'
+import { assertWritable, type Content, type Reading, readSettled, revisionNow } from '../files/read-config.ts'
 import { asAppError, replaceFile } from '../files/replace-config.ts'
 
 import { formatOf, readText } from '../formats/config-format.ts'
@@ -23,6 +16,8 @@ import { formatOf, readText } from '../formats/config-format.ts'
 import { rollBack, type SettleDeps, settle } from './settle.ts'
 
 interface Deps extends SettleDeps {
+  /** The folder where we record which agents' locks we hold. */
+  readonly lockLedger: string
   readonly now: () => number
   /** Called once before the first change, to clean up after a crash. */
   readonly cleanUp: () => void
@@ -31,10 +26,8 @@ interface Deps extends SettleDeps {
 
 interface ChangeRequest {
   readonly target: ConfigTarget
-  /** The files that the change may read or write. */
-  readonly paths: readonly string[]
-  /** The agent's own lock, which protects its main file. */
-  readonly lock: LockFacts | null
+  /** Files that the change may read or write besides those of the target. */
+  readonly paths?: readonly string[]
   readonly by: Caller
   readonly action: 'set' | 'remove' | 'undo' | 'restore'
   readonly dryRun: boolean
@@ -92,11 +85,12 @@ export class FileWriter {
   /** Waits for the files' turn and for the agent's lock, which a dry run does not take. The caller closes the result. */
   async open(request: ChangeRequest): Promise<OpenFiles> {
     if (!request.dryRun) await this.recover()
-    const endTurns = await this.#takeTurns(turnsOf(request.paths))
+    const paths = [...pathsOf(request.target), ...(request.paths ?? [])]
+    const endTurns = await this.#takeTurns(turnsOf(paths))
     const files = new OpenFiles(this.#deps, this.#knownBytes, request, endTurns)
     try {
       if (request.dryRun) return files
-      await this.#settlePending(request.paths)
+      await this.#settlePending(paths)
       await files.lock()
       return files
     } catch (error) {
@@ -158,7 +152,7 @@ class OpenFiles {
   }
 
   async lock(): Promise<void> {
-    const { lock } = this.#request
+    const { lock } = this.#fileAt(this.#request.target.config.path)
     while (lock) {
       try {
         this.#releaseLock = await takeLock(lock)
@@ -176,22 +170,22 @@ class OpenFiles {
 
   /** The settled content of a file. `isParsed`: it is read again as long as it cannot be parsed. */
   async read(
-    file: LockedFile,
-    { format, dialect }: Pick<ConfigFile, 'format' | 'dialect'>,
+    { path, format, dialect }: Pick<ConfigFile, 'path' | 'format' | 'dialect'>,
     record: FileRecord | undefined,
     isParsed = true,
   ): Promise<Reading & Pick<FileStep, 'file'>> {
+    const file = this.#fileAt(path)
     const isOurs = Object.values(record?.entries ?? {}).some(({ parked }) => parked === null)
-    const knownBytes = Math.max(this.#knownBytes.get(file.path) ?? 0, isOurs ? 1 : 0)
+    const knownBytes = Math.max(this.#knownBytes.get(path) ?? 0, isOurs ? 1 : 0)
     const isValidWhenCut = format === 'toml' || format === 'yaml'
     try {
       const reading = await readSettled(file, { knownBytes, isValidWhenCut }, (content) => {
-        if (content && isParsed) readText(formatOf(format, dialect), file.path, content.text)
+        if (content && isParsed) readText(formatOf(format, dialect), path, content.text)
       })
-      this.#knownBytes.set(file.path, reading.content?.bytes.length ?? 0)
+      this.#knownBytes.set(path, reading.content?.bytes.length ?? 0)
       return { file, ...reading }
     } catch (error) {
-      throw asAppError(file.path, error)
+      throw asAppError(path, error)
     }
   }
 
@@ -220,6 +214,10 @@ class OpenFiles {
     this.#unlock()
     await this.#deps.store.commit({ ...planned, id: this.#id }, this.#frees || kept.size > 0)
     return kept
+  }
+
+  #fileAt(path: string): LockedFile {
+    return lockedFile(this.#request.target, path, this.#deps.lockLedger)
   }
 
   #unlock(): void {
@@ -288,7 +286,7 @@ class OpenFiles {
       request_id: this.#request.by.request_id,
       ts: now(),
       after: revision,
-      ...(isMain && { taken_over: recordOf(store, config.path, config.keyPath)?.taken_over ?? null }),
+      ...(isMain && { taken_over: recordOf(store, config)?.taken_over ?? null }),
     }
     const backup = backups.keep(facts, content?.bytes ?? null)
     const replaced = await replaceFile(real, content, next)

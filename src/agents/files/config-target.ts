@@ -2,9 +2,9 @@ import { statSync } from 'node:fs'
 import { unknownName } from '../../kernel/did-you-mean.ts'
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
+import type { ConfigFile, ConfigTarget } from '../catalogue/catalogue.ts'
 import {
   AGENTS,
-  type ConfigFile,
   configFilesOf,
   detect,
   fileAt,
@@ -12,16 +12,14 @@ import {
   isScope,
   type Platform,
 } from '../catalogue/catalogue.ts'
+import { isSame } from '../catalogue/json-value.ts'
 import type { LockFacts } from './agent-lock.ts'
 import type { FileRecord, OwnershipStore } from './ownership.ts'
-import { type LockedFile, nearestFolder } from './read-config.ts'
+import { type FileLocation, nearestFolder } from './read-config.ts'
 
-/** One configuration file of one agent on this computer. */
-export interface ConfigTarget {
-  readonly agent: Agent
-  readonly config: ConfigFile
-  readonly platform: Platform
-  readonly project: string | undefined
+/** A file, and the lock that its agent takes before it writes. */
+export interface LockedFile extends FileLocation {
+  readonly lock: LockFacts | null
 }
 
 export function agentOf(key: string): Agent {
@@ -59,6 +57,15 @@ export function configTarget(
   })
 }
 
+/** The file of a record or an intent, as far as the agent still uses it. */
+export function recordedTarget(
+  platform: Platform,
+  { agent_type, scope, project_path }: Pick<FileRecord, 'agent_type' | 'scope' | 'project_path'>,
+): ConfigTarget {
+  const project = project_path === null ? {} : { project_path }
+  return configTarget(agentOf(agent_type), platform, { scope, ...project })
+}
+
 /** Throws for a file that must not be changed, before anything is computed. */
 export function assertMayChange(
   { agent, config, platform, project }: ConfigTarget,
@@ -90,22 +97,20 @@ export function assertMayChange(
 export const rootOf = ({ config, platform, project }: ConfigTarget): string =>
   project !== undefined && config.path.startsWith(project) ? project : platform.home
 
-export const fileOf = (target: ConfigTarget): Pick<LockedFile, 'path' | 'root'> => ({
+export const fileOf = (target: ConfigTarget): FileLocation => ({
   path: target.config.path,
   root: rootOf(target),
 })
 
-/** The file with the agent's own lock, which is held during a write. */
-export function lockedFile(lockLedger: string, target: ConfigTarget): LockedFile {
-  return { ...fileOf(target), lock: lockOf(target, target.config.path, lockLedger) }
-}
+/** One of the agent's files with the agent's own lock, which is held during a write. */
+export const lockedFile = (target: ConfigTarget, path: string, ledger: string): LockedFile => ({
+  path,
+  root: rootOf(target),
+  lock: lockOf(target, path, ledger),
+})
 
 /** The lock that the agent itself takes for this file, which may be that of another scope. */
-export function lockOf(
-  { agent, platform, project }: ConfigTarget,
-  path: string,
-  ledger: string,
-): LockFacts | null {
+function lockOf({ agent, platform, project }: ConfigTarget, path: string, ledger: string): LockFacts | null {
   const { lock } = agent
   const files = configFilesOf(agent, platform, project).filter((config) => config.path === path)
   if (!lock || !files.some((config) => lock.scopes.some((scope) => isScope(config, scope)))) return null
@@ -135,11 +140,7 @@ function assertFolder(project: string): void {
 
 export function recordOf(
   store: Pick<OwnershipStore, 'all'>,
-  path: string,
-  keyPath: readonly string[],
+  { path, keyPath }: Pick<ConfigFile, 'path' | 'keyPath'>,
 ): FileRecord | undefined {
-  return store.all().find((record) => record.path === path && isSamePath(record.key_path, keyPath))
+  return store.all().find((record) => record.path === path && isSame(record.key_path, keyPath))
 }
-
-const isSamePath = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && a.every((name, index) => name === b[index])

@@ -5,13 +5,11 @@ import { AppError } from '../../kernel/errors.ts'
 import { isWritable, readForeign, UnsafeFile } from '../../kernel/files/foreign-file.ts'
 import { MAX_BYTES, tooLarge, unparsable } from '../formats/format.ts'
 import { revisionOf } from '../formats/text.ts'
-import type { LockFacts } from './agent-lock.ts'
 
-export interface LockedFile {
+export interface FileLocation {
   readonly path: string
   /** The home or the project folder. A symbolic link inside it must not lead out of it. */
   readonly root: string
-  readonly lock: LockFacts | null
 }
 
 /** The content of a file at one moment. */
@@ -23,7 +21,7 @@ export interface Content {
 }
 
 /** The current content; undefined if the file does not exist. */
-export function readConfig({ path, root }: Pick<LockedFile, 'path' | 'root'>): Content | undefined {
+export function readConfig({ path, root }: FileLocation): Content | undefined {
   return contentIn(path, realFileOf(path, root))
 }
 
@@ -52,7 +50,7 @@ function positionOfBadByte(bytes: Buffer): { line: number; column: number } {
 }
 
 /** The revision of the current content; null without a file, undefined if it cannot be read. */
-export function revisionNow(file: Pick<LockedFile, 'path' | 'root'>): string | null | undefined {
+export function revisionNow(file: FileLocation): string | null | undefined {
   try {
     return readConfig(file)?.revision ?? null
   } catch {
@@ -86,7 +84,7 @@ const FIRST_PAUSE_MS = 5
  * `check`, an empty file that had content is refused with `config_changed`, and anything else is accepted.
  */
 export async function readSettled(
-  file: Pick<LockedFile, 'path' | 'root'>,
+  file: FileLocation,
   { knownBytes, isValidWhenCut }: Expected,
   check: (content: Content | undefined) => void = () => {},
 ): Promise<Reading> {
@@ -112,14 +110,14 @@ export async function readSettled(
 }
 
 /** The age is taken after the content was read: a truncation between the two makes the file recent. */
-function read(file: Pick<LockedFile, 'path' | 'root'>) {
+function read(file: FileLocation) {
   const real = realFileOf(file.path, file.root)
   const content = contentIn(file.path, real)
   return { real, content, ageMs: ageOf(real.path) }
 }
 
 /** Whether the file may be valid in a moment. */
-function mayPass(error: unknown, file: Pick<LockedFile, 'path' | 'root'>, knownBytes: number): boolean {
+function mayPass(error: unknown, file: FileLocation, knownBytes: number): boolean {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true // it is being replaced
   if (!(error instanceof AppError) || error.code !== 'config_unparsable') return false
   return knownBytes > 0 || ageOf(file.path) < RECENT_MS
@@ -185,7 +183,7 @@ export function assertWritable({ path, stats }: RealFile): void {
 }
 
 /** Whether a write would be allowed, as far as that can be decided without writing. */
-export function isWritableFile(path: string, root: string): boolean {
+export function isWritableFile({ path, root }: FileLocation): boolean {
   try {
     assertWritable(realFileOf(path, root))
     return true

@@ -57,19 +57,18 @@ const managedIn = ({ state, record }: KnownFile): Entry[] =>
 const ownedEntry = (record: FileRecord | undefined, name: string): OwnedEntry | undefined =>
   record && Object.hasOwn(record.entries, name) ? record.entries[name] : undefined
 
-export interface EntryFacts {
+interface EntryFacts {
   readonly agent: Agent
   readonly registered: readonly RegisteredServer[]
   /** The caller has the token, and so sees more of a command. */
   readonly isOwner: boolean
-  readonly lineOf: (file: SeenFile, entry: Entry) => number | null
 }
 
-/** The entries of the file, then the parked ones. */
-export function entryViews(
-  { state, record }: KnownFile,
-  { agent, registered, isOwner, lineOf }: EntryFacts,
-): EntryView[] {
+/** The entries of each file, then those of it that are parked. */
+export const entryViews = (files: readonly KnownFile[], facts: EntryFacts): EntryView[] =>
+  files.flatMap((file) => viewsOf(file, facts))
+
+function viewsOf({ state, record }: KnownFile, { agent, registered, isOwner }: EntryFacts): EntryView[] {
   const scope = state.config.scope
   const link = (name: string, definition: Definition | null) => {
     const owned = ownedEntry(record, name)
@@ -88,7 +87,7 @@ export function entryViews(
       enabled,
       parked: false,
       ...link(name, definition),
-      line: lineOf(state, entry),
+      line: state.lines.get(entry) ?? null,
       problem,
     }
   })
@@ -181,19 +180,13 @@ const isLinked = ({ linked_server_id, enabled, parked }: EntryView): boolean =>
   linked_server_id !== null && enabled !== false && !parked
 
 /** The entries that the agent uses: where several have the same name, the one from the strongest scope. */
-export function effectiveEntries(
-  agent: Agent,
-  files: readonly KnownFile[],
-  facts: EntryFacts,
-): EffectiveEntry[] {
-  const rank = (scope: string) => {
-    const at = agent.precedence.indexOf(scope)
-    return at === -1 ? agent.precedence.length : at
-  }
+export function effectiveEntries(files: readonly KnownFile[], facts: EntryFacts): EffectiveEntry[] {
+  const { precedence } = facts.agent
+  const rank = (scope: string) => (precedence.includes(scope) ? precedence.indexOf(scope) : precedence.length)
   const all = [...files]
     .sort((a, b) => rank(a.state.config.scope) - rank(b.state.config.scope))
     .flatMap((file) =>
-      entryViews(file, facts).map((entry) => ({ ...entry, path: file.state.config.path, shadows: [] })),
+      viewsOf(file, facts).map((entry) => ({ ...entry, path: file.state.config.path, shadows: [] })),
     )
   const winners = new Map<string, EffectiveEntry>()
   for (const entry of all.filter(({ parked }) => !parked)) {

@@ -2,8 +2,9 @@ import { type FSWatcher, watch } from 'node:fs'
 import type { FactBus } from '../../kernel/facts.ts'
 import { memo } from '../../kernel/memo.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
+import type { ConfigTarget } from '../catalogue/catalogue.ts'
 import { hashOf } from '../catalogue/json-value.ts'
-import { type ConfigTarget, fileOf } from '../files/config-target.ts'
+import { fileOf } from '../files/config-target.ts'
 import type { FileRecord } from '../files/ownership.ts'
 import { type Content, nearestFolder, readConfig } from '../files/read-config.ts'
 import type { Drift } from './agents.schema.ts'
@@ -15,8 +16,12 @@ export interface KnownFile {
   readonly record: FileRecord | undefined
 }
 
+interface Compared extends Pick<KnownFile, 'record'> {
+  readonly state: Pick<SeenFile, 'entries' | 'parseError' | 'problem'>
+}
+
 /** Managed entries that another program changed or removed. Empty for a file that cannot be read. */
-export function driftOf({ state, record }: KnownFile): Drift {
+export function driftOf({ state, record }: Compared): Drift {
   if (!record || state.parseError || state.problem) return []
   return Object.entries(record.entries).flatMap(([name, { hash, parked }]): Drift => {
     const entry = state.entries.find((each) => each.name === name)

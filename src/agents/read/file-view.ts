@@ -1,6 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
+import type { ConfigTarget } from '../catalogue/catalogue.ts'
 import { maskLine, visibleText } from '../diff/masked-diff.ts'
-import type { ConfigTarget } from '../files/config-target.ts'
 import type { FileView } from './agents.schema.ts'
 import { readFileState } from './read-entries.ts'
 

@@ -1,9 +1,9 @@
 import { isAbsolute } from 'node:path'
 import type { Agent } from '../catalogue/agent-record.ts'
+import type { ConfigTarget } from '../catalogue/catalogue.ts'
 import { AGENTS, type Platform } from '../catalogue/catalogue.ts'
-
 import { isMap, valueAt } from '../catalogue/json-value.ts'
-import { type ConfigTarget, configTargets } from '../files/config-target.ts'
+import { configTargets } from '../files/config-target.ts'
 import { type FileState, readFileState } from './read-entries.ts'
 
 /** All files of one agent. */

@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs'
 import { AppError } from '../../kernel/errors.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
-import type { ConfigFile } from '../catalogue/catalogue.ts'
+import type { ConfigFile, ConfigTarget } from '../catalogue/catalogue.ts'
 import { switchOf } from '../catalogue/enable-switch.ts'
-import { isList, isMap, isSame, type Json, type Path, valueAt } from '../catalogue/json-value.ts'
+import { isList, isMap, isSame, type Json, type Path, type Step, valueAt } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
 import type { Definition } from '../catalogue/server-definition.ts'
-import { type ConfigTarget, fileOf, pathsOf, rootOf } from '../files/config-target.ts'
+import { fileOf, pathsOf, rootOf } from '../files/config-target.ts'
 import { type Content, isWritableFile, readConfig } from '../files/read-config.ts'
 
 import { formatOf, readText } from '../formats/config-format.ts'
@@ -38,14 +38,11 @@ export interface FileState {
 
 /** Never throws: an unreadable file is reported in the state. */
 export function readFileState(target: ConfigTarget): FileState {
-  const { config } = target
-  const { path, root } = fileOf(target)
-  const writable = !config.readOnly && config.ambiguous.length === 0 && isWritableFile(path, root)
   const nothing = { content: undefined, root: undefined, entries: [], parseError: null, problem: null }
-  const state = { config, writable, ...nothing }
+  const state = { config: target.config, writable: isWritable(target), ...nothing }
   let content: Content | undefined
   try {
-    content = readConfig({ path, root })
+    content = readConfig(fileOf(target))
     if (!content) return state
     return { ...state, content, ...readEntries(target, content.text) }
   } catch (error) {
@@ -97,20 +94,17 @@ export function entriesUnder(agent: Agent, config: ConfigFile, root: Json | unde
       const { definition, enabled, problem } = readEntry(agent, name, value)
       // Not a tool server.
       if (definition === null && (problem === null || at.length < config.keyPath.length)) return []
-      const path = [...at, config.nameField === null ? name : { field: config.nameField, is: name }]
+      const path = [...at, stepTo(config, name)]
       return [{ name, path, value, definition, enabled, problem }]
     }),
   )
 }
 
-/**
- * The lines where the entries of a file begin. Not part of `readEntries`, because it parses the file again: once for
- * all entries.
- */
-function linesOf({ config, content, entries }: FileState): (entry: Entry) => number | null {
-  if (!content || entries.length === 0) return () => null
-  const lines = formatOf(config.format, config.dialect).lines(content.text)
-  return ({ path }) => lines(path) ?? null
+/** Not part of `readEntries`, because it parses the file again: once for all entries. */
+function linesOf({ config, entries }: Pick<FileState, 'config' | 'entries'>, text = ''): SeenFile['lines'] {
+  if (entries.length === 0) return new Map()
+  const lineOf = formatOf(config.format, config.dialect).lines(text)
+  return new Map(entries.map((entry) => [entry, lineOf(entry.path) ?? null]))
 }
 
 /** The key paths under which this file holds entries. */
@@ -121,6 +115,10 @@ export function containersIn(agent: Agent, config: ConfigFile, root: Json | unde
   if (found.length === 0 && paths.some((at) => at.length === 0) && isMap(root)) return [[]]
   return found.map((at) => [...at])
 }
+
+/** The step from the container to an entry. */
+export const stepTo = ({ nameField }: ConfigFile, name: string): Step =>
+  nameField === null ? name : { field: nameField, is: name }
 
 const isContainer = (value: Json | undefined, { nameField }: ConfigFile): boolean =>
   nameField === null ? isMap(value) : isList(value)
@@ -139,12 +137,12 @@ function membersOf(container: Json | undefined, { nameField }: ConfigFile): [str
  * in another file is read once.
  */
 function disabledList(target: ConfigTarget, root: Json | undefined): (name: string) => boolean | undefined {
-  const { agent, config, platform, project } = target
+  const { agent, config } = target
   const { kind } = agent.disabled
   if (kind !== 'external-list' && kind !== 'external-map' && kind !== 'list-in-file') return () => undefined
   let other: { path: string; root: Json | undefined } | undefined
   return (name) => {
-    const off = switchOf(agent, config, name, false, platform, project)
+    const off = switchOf(target, name, false)
     if (off.kind !== 'elsewhere') return false
     if (off.path !== config.path && other?.path !== off.path)
       other = { path: off.path, root: parsedFile(target, off) }
@@ -169,11 +167,8 @@ function parsedFile(
 export interface SeenFile
   extends Pick<FileState, 'config' | 'entries' | 'parseError' | 'problem' | 'writable'> {
   readonly content: Pick<Content, 'revision'> | undefined
-}
-
-interface Kept {
-  readonly signature: string
-  readonly file: SeenFile
+  /** The lines where the entries begin. */
+  readonly lines: ReadonlyMap<Entry, number | null>
 }
 
 /** A file that was modified within this time is read again: a second change might have the same time. */
@@ -181,38 +176,27 @@ const RECENT_MS = 2_000
 
 /** Reads files, and reads them again only when they have changed. */
 export class SeenFiles {
-  readonly #kept = new Map<string, Kept>()
-  /** By the entries of a file. */
-  readonly #lines = new WeakMap<readonly Entry[], ReadonlyMap<Entry, number | null>>()
+  readonly #kept = new Map<string, { readonly signature: string; readonly file: SeenFile }>()
 
   of(target: ConfigTarget): SeenFile {
     const key = keyOf(target)
     const signature = signatureOf(pathsOf(target))
     const kept = this.#kept.get(key)
     if (kept && kept.signature === signature) return { ...kept.file, writable: isWritable(target) }
-    const state = readFileState(target)
-    const { config, content, entries, parseError, problem, writable } = state
-    const shown = content && { revision: content.revision }
-    const file = { config, content: shown, entries, parseError, problem, writable }
-    const lineOf = linesOf(state)
-    this.#lines.set(file.entries, new Map(file.entries.map((entry) => [entry, lineOf(entry)])))
+    const { root: _, content, ...state } = readFileState(target)
+    const lines = linesOf(state, content?.text)
+    const file = { ...state, content: content && { revision: content.revision }, lines }
     if (signature === undefined) this.#kept.delete(key)
     else this.#kept.set(key, { signature, file })
     return file
-  }
-
-  lineOf(file: SeenFile, entry: Entry): number | null {
-    return this.#lines.get(file.entries)?.get(entry) ?? null
   }
 }
 
 const keyOf = ({ agent, config, project }: ConfigTarget): string =>
   JSON.stringify([agent.type, config.scope, config.path, config.keyPath, project])
 
-const isWritable = (target: ConfigTarget): boolean => {
-  const { path, root } = fileOf(target)
-  return !target.config.readOnly && target.config.ambiguous.length === 0 && isWritableFile(path, root)
-}
+const isWritable = (target: ConfigTarget): boolean =>
+  !target.config.readOnly && target.config.ambiguous.length === 0 && isWritableFile(fileOf(target))
 
 /** Changes with the content of any of these files. Undefined if it might not. */
 function signatureOf(paths: readonly string[]): string | undefined {

@@ -2,7 +2,7 @@ import { isObject } from '../../kernel/json/json-checks.ts'
 import { maskCommand } from '../../kernel/secrets/secrets.ts'
 
 type Texts = Readonly<Record<string, string>>
-type Definition =
+type Receiver =
   | { readonly type: 'stdio'; readonly env: Texts }
   | { readonly type: 'http' | 'sse'; readonly headers: Texts }
 
@@ -10,7 +10,7 @@ type Definition =
  * A definition with the variables that its entry only names, and the fields that name them. What the entry writes itself
  * takes precedence.
  */
-export function withForwarded<D extends Definition>(
+export function withForwarded<D extends Receiver>(
   definition: D,
   entry: Readonly<Record<string, unknown>>,
 ): { readonly definition: D; readonly fields: readonly string[] } {

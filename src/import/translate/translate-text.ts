@@ -9,18 +9,23 @@ import {
 /** The forms in READMEs. `$NAME` and `%NAME%` are too often part of a text. */
 export const README_FORMS: ReadonlySet<Form> = new Set(['braces', 'env', 'input', 'curly', 'actions', 'own'])
 
-export interface Source {
+/** What a reference of another program may mean here. */
+export interface Surroundings {
+  /** `${userHome}`. */
+  readonly home: string
+  /** A setting of Toolroom, to which no server may refer. */
+  readonly isOwnSetting: (name: string) => boolean
+}
+
+export interface Source extends Pick<Surroundings, 'isOwnSetting'>, Partial<Pick<Surroundings, 'home'>> {
   /** Empty: the agent resolves nothing, so everything is text. */
   readonly forms: ReadonlySet<Form>
-  /** The values of `${userHome}` and `${workspaceFolder}`, where they are known. */
-  readonly home?: string | undefined
+  /** `${workspaceFolder}`, where it is known. */
   readonly project?: string | undefined
   /** The defaults of inputs, by id. */
   readonly inputs?: ReadonlyMap<string, string>
   /** Variables that the program itself puts in place of `${NAME}`. */
   readonly ownVariables?: ReadonlySet<string>
-  /** A setting of Toolroom, to which no server may refer. */
-  readonly isOwnSetting: (name: string) => boolean
 }
 
 export interface Translated {

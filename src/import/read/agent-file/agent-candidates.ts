@@ -6,6 +6,7 @@ import { differences, identityOf } from '../../../agents/read/server-identity.ts
 import { slugOf } from '../../../kernel/wire.ts'
 import { npxPackage } from '../../../servers/shared/definition/npx-package.ts'
 import { fitName, nameOfPackage } from '../../../servers/shared/definition/server-name.ts'
+import type { Surroundings } from '../../translate/translate-text.ts'
 import { type ImportedEntry, importEntry } from './agent-entry.ts'
 
 /** An entry of an agent's file. */
@@ -44,13 +45,11 @@ export interface RefusedEntry {
   readonly reason: string
 }
 
-type Context = Parameters<typeof importEntry>[2]
-
 /** The servers in agents' files. Entries of the same server are one candidate; other definitions are its variants. */
 export function candidatesIn(
   agents: readonly AgentFiles[],
   names: readonly string[] | undefined,
-  context: Context,
+  around: Surroundings,
 ): { readonly candidates: readonly Candidate[]; readonly refused: readonly RefusedEntry[] } {
   const byIdentity = new Map<string, Candidate>()
   const refused: RefusedEntry[] = []
@@ -60,7 +59,7 @@ export function candidatesIn(
         if (names && !names.includes(entry.name)) continue
         if (readGatewayEntry(entry.definition)) continue // it leads to Toolroom itself
         const source = { agent_type: agent.type, scope: state.config.scope, project, name: entry.name }
-        const imported = importEntry(entry, { agent, state, project }, context)
+        const imported = importEntry(entry, { agent, state, project }, around)
         const { definition, problem } = imported
         if (definition === null || problem !== null)
           refused.push({ source, definition, reason: problem ?? 'The entry defines no server' })
@@ -128,7 +127,7 @@ const MAX_NAME = 64
  * A valid name that is not taken in this import. The second server of a name gets its project or its agent as a suffix,
  * then a number.
  */
-export function freeName({ name, definition, found_in }: Candidate, taken: ReadonlySet<string>): string {
+export function unusedName({ name, definition, found_in }: Candidate, taken: ReadonlySet<string>): string {
   const plain = fitName(name) || nameOfPackage(npxPackage(definition)?.name ?? 'server')
   const [source] = found_in
   const origin = source?.project ? basename(source.project) : (source?.agent_type ?? 'other')

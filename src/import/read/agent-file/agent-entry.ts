@@ -5,6 +5,7 @@ import type { Definition } from '../../../agents/catalogue/server-definition.ts'
 import type { Entry, FileState } from '../../../agents/read/read-entries.ts'
 import { inputDefaults, withForwarded } from '../../translate/forwarded-variables.ts'
 import { importNotes, translateDefinition } from '../../translate/translate-definition.ts'
+import type { Surroundings } from '../../translate/translate-text.ts'
 
 /** The file in which an entry was found. */
 interface EntryFile {
@@ -12,11 +13,6 @@ interface EntryFile {
   readonly state: FileState
   /** Null for a file of the user. */
   readonly project: string | null
-}
-
-interface Context {
-  readonly home: string
-  readonly isOwnSetting: (name: string) => boolean
 }
 
 /** An entry as Toolroom would register it, or why it cannot. */
@@ -28,7 +24,11 @@ export interface ImportedEntry {
 }
 
 /** Everything in the entry is kept, translated, or named in a note. */
-export function importEntry(entry: Entry, file: EntryFile, { home, isOwnSetting }: Context): ImportedEntry {
+export function importEntry(
+  entry: Entry,
+  file: EntryFile,
+  { home, isOwnSetting }: Surroundings,
+): ImportedEntry {
   const enabled = entry.enabled ?? true
   const { definition } = entry
   if (!definition) {

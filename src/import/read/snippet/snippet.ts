@@ -23,16 +23,13 @@ export interface SnippetEntry {
   readonly notes: readonly string[]
 }
 
-/** A server in the snippet that cannot be imported. The reason includes what to do. */
-export interface RefusedEntry {
-  readonly name: string
-  readonly reason: string
-}
-
 export interface Snippet {
   readonly entries: readonly SnippetEntry[]
-  readonly refused: readonly RefusedEntry[]
+  /** Servers that cannot be imported. The reason includes what to do. */
+  readonly refused: readonly { readonly name: string; readonly reason: string }[]
 }
+
+type Refused = Snippet['refused'][number]
 
 const MAX_ENTRIES = 500
 /** As keys of a plain object, these can modify a prototype. */
@@ -60,7 +57,7 @@ function entriesOf(found: readonly Named[]): Snippet {
     throw snippetError(message, 'Paste it in parts')
   }
   const entries: SnippetEntry[] = []
-  const refused: RefusedEntry[] = []
+  const refused: Refused[] = []
   const taken = new Map<string, Set<string>>()
   for (const named of found) {
     const result = entryOf(named)
@@ -70,13 +67,7 @@ function entriesOf(found: readonly Named[]): Snippet {
   return { entries, refused }
 }
 
-function entryOf({
-  name,
-  value,
-  refuse,
-  notes = [],
-  inputs = NO_INPUTS,
-}: Named): SnippetEntry | RefusedEntry {
+function entryOf({ name, value, refuse, notes = [], inputs = NO_INPUTS }: Named): SnippetEntry | Refused {
   const label = name === undefined ? 'Server without a name' : shown(name)
   if (name !== undefined && FORBIDDEN_NAMES.has(name)) {
     return { name: label, reason: 'This name is not allowed; rename the server in the snippet' }
