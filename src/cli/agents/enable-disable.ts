@@ -1,6 +1,6 @@
 import { type Context, exitOf, type Run } from '../run/context.ts'
 import { Failure, usage } from '../run/failure.ts'
-import { type Line, toned } from '../run/line.ts'
+import { type Line, signed } from '../run/line.ts'
 import { allServers, serverNamed } from '../servers/any-server.ts'
 import { type AgentSummary, agentsIn, agentsOf } from './agent-named.ts'
 import { diffLines, type FileChange, writtenLines } from './file-change.ts'
@@ -120,16 +120,10 @@ function linesOf(
   isDry: boolean,
 ): Line[] {
   if (error)
-    return [
-      [toned('err', '✕ '), `${agent_type}  ${error.message}${error.hint === null ? '' : `. ${error.hint}`}`],
-    ]
+    return [signed('err', `${agent_type}  ${error.message}${error.hint === null ? '' : `. ${error.hint}`}`)]
   if (file) return isDry ? diffLines(file) : writtenLines([file])
   const state = isOn ? 'sees' : 'no longer sees'
-  if (!changed) return [[toned('dim', '○ '), `${agent_type}  nothing to change`]]
-  return [
-    [
-      toned('ok', '✓ '),
-      `${agent_type}  ${isDry ? `would change: it ${state}` : state} ${id} through the gateway`,
-    ],
-  ]
+  if (!changed) return [signed('dim', `${agent_type}  nothing to change`)]
+  const does = isDry ? `would change: it ${state}` : state
+  return [signed('ok', `${agent_type}  ${does} ${id} through the gateway`)]
 }

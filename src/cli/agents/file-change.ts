@@ -1,4 +1,4 @@
-import { type Line, toned } from '../run/line.ts'
+import { type Line, signed, toned } from '../run/line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { shortPath } from '../run/units.ts'
 
@@ -28,10 +28,10 @@ const diffSpan = (line: string): Line[number] =>
 export const writtenLines = (changes: readonly FileChange[]): Line[] =>
   changes.flatMap(({ agent_type, path, changed, reload_hint, warnings }): Line[] => [
     changed
-      ? [
-          toned('ok', '✓ '),
+      ? signed(
+          'ok',
           `${agent_type}  ${shortPath(path)}${reload_hint === null ? '' : `. Reload: ${reload_hint}`}`,
-        ]
-      : [toned('dim', '○ '), `${agent_type}  ${shortPath(path)} was not changed`],
+        )
+      : signed('dim', `${agent_type}  ${shortPath(path)} was not changed`),
     ...warnings.map((warning): Line => [toned('warn', `  ! ${warning}`)]),
   ])

@@ -1,4 +1,4 @@
-import { type Context, dryRun, type Run } from '../run/context.ts'
+import { type Context, dryRun, emptyList, type Run } from '../run/context.ts'
 import { usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
@@ -10,13 +10,7 @@ import { agentNamed } from './agent-named.ts'
 export const listPresets: Run = async ({ api }) => {
   const { items } = await api.get('/api/presets')
   const [first] = items
-  if (!first)
-    return {
-      json: { items },
-      plain: [],
-      lines: ['No presets yet.'],
-      next: 'next: toolroom presets save NAME --from AGENT',
-    }
+  if (!first) return emptyList({ items }, 'No presets yet.', 'next: toolroom presets save NAME --from AGENT')
   return {
     json: { items },
     table: {

@@ -1,4 +1,4 @@
-import type { Run } from '../run/context.ts'
+import { emptyList, type Run, rowOf } from '../run/context.ts'
 import { type Line, type Span, toned } from '../run/line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { shortPath, thousands } from '../run/units.ts'
@@ -15,12 +15,7 @@ export const listAgents: Run = async (context) => {
   const agents = given.is('all') ? all : all.filter(isHere)
   const [first] = agents
   if (!first)
-    return {
-      json: { items: [] },
-      plain: [],
-      lines: ['No agent was found on this computer.'],
-      next: 'next: toolroom agents --all',
-    }
+    return emptyList({ items: [] }, 'No agent was found on this computer.', 'next: toolroom agents --all')
   return {
     json: { items: agents },
     table: { head: AGENT_HEAD, rows: agents.map(agentRow) },
@@ -81,12 +76,7 @@ export const showAgent: Run = async ({ api, given }) => {
   return {
     json: agent,
     ...(servers.length > 0 && { table: { head: ENTRY_HEAD, rows: servers.map(entryRow) } }),
-    plain: servers.map(({ name: entry, type, scope, linked_server_id }) => [
-      entry,
-      type,
-      scope,
-      linked_server_id,
-    ]),
+    plain: servers.map((entry) => rowOf(entry, 'name', 'type', 'scope', 'linked_server_id')),
     title: [
       `${name}${installed ? '' : ' was not found on this computer'}`,
       ...files,
@@ -118,11 +108,10 @@ export const diffAgent: Run = async ({ api, given }) => {
     linked_server_id !== null && differs.length > 0 ? [linked_server_id] : [],
   )
   if (ids.length === 0)
-    return {
-      json: { agent_type, changed: false, diff: '' },
-      lines: [`The entries of ${agent_type} are those of Toolroom.`],
-      plain: [],
-    }
+    return emptyList(
+      { agent_type, changed: false, diff: '' },
+      `The entries of ${agent_type} are those of Toolroom.`,
+    )
   const body = { server_ids: ids, dry_run: true }
   const report = await api.put('/api/agents/{agent_type}/servers', { path, body })
   return {

@@ -1,7 +1,7 @@
 import { agentTypesNamed } from '../agents/agent-named.ts'
-import { type Context, exitOf, type Run } from '../run/context.ts'
+import { type Context, emptyList, exitOf, type Run, rowOf } from '../run/context.ts'
 import { usage } from '../run/failure.ts'
-import { type Line, toned } from '../run/line.ts'
+import { type Line, signed, toned } from '../run/line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { bytes, clock } from '../run/units.ts'
 import { withOwnService } from '../service/service-on-demand.ts'
@@ -13,7 +13,7 @@ type Item = Report['items'][number]
 export const listBackups: Run = async (context) => {
   const list = await withOwnService(context, (api) => api.get('/api/backups'))
   if (list.items.length === 0)
-    return { json: list, plain: [], lines: ['No backups yet: Toolroom has changed no file of an agent.'] }
+    return emptyList(list, 'No backups yet: Toolroom has changed no file of an agent.')
   return {
     json: list,
     table: {
@@ -26,14 +26,7 @@ export const listBackups: Run = async (context) => {
         path,
       ]),
     },
-    plain: list.items.map(({ id, ts, agent_type, scope, action, path }) => [
-      id,
-      ts,
-      agent_type,
-      scope,
-      action,
-      path,
-    ]),
+    plain: list.items.map((item) => rowOf(item, 'id', 'ts', 'agent_type', 'scope', 'action', 'path')),
     next: 'next: toolroom backup restore AGENT --dry-run',
   }
 }
@@ -50,7 +43,7 @@ async function restore({ given, confirm, during, note }: Context, api: Api, name
   const [agent_type] = name === undefined ? [] : await agentTypesNamed(api, [name])
   const chosen = agent_type === undefined ? {} : { agent_type }
   const planned = await api.post('/api/backups/restore', { body: { ...chosen, dry_run: true } })
-  if (planned.items.length === 0) return { json: planned, plain: [], lines: ['There is nothing to restore.'] }
+  if (planned.items.length === 0) return emptyList(planned, 'There is nothing to restore.')
   if (given.is('dry-run'))
     return {
       ...shown(planned),
@@ -76,10 +69,10 @@ function shown(report: Report) {
 }
 
 function linesOf({ agent_type, path, exact, changed, diff, problem, reload_hint }: Item): Line[] {
-  if (problem !== null) return [[toned('err', '✕ '), `${agent_type}  ${path}: ${problem}`]]
+  if (problem !== null) return [signed('err', `${agent_type}  ${path}: ${problem}`)]
   const what = changed ? (exact ? 'byte for byte as before' : 'only our entries change') : 'unchanged'
   return [
-    [toned('ok', '✓ '), `${agent_type}  ${path}: ${what}`],
+    signed('ok', `${agent_type}  ${path}: ${what}`),
     ...diff
       .split('\n')
       .filter((line) => line !== '')

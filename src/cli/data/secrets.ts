@@ -1,4 +1,4 @@
-import { dryRun, type Run } from '../run/context.ts'
+import { dryRun, emptyList, type Run } from '../run/context.ts'
 import { findNamed } from '../run/find-named.ts'
 import { readSecret } from '../run/stdin.ts'
 import { clock } from '../run/units.ts'
@@ -6,8 +6,7 @@ import { clock } from '../run/units.ts'
 /** `toolroom secrets ls` */
 export const listSecrets: Run = async ({ api }) => {
   const list = await api.get('/api/secrets')
-  if (list.items.length === 0)
-    return { json: list, plain: [], lines: ['No named secrets.'], next: 'next: toolroom secrets set NAME' }
+  if (list.items.length === 0) return emptyList(list, 'No named secrets.', 'next: toolroom secrets set NAME')
   return {
     json: list,
     table: {

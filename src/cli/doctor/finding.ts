@@ -1,4 +1,4 @@
-import { type Line, type Span, type Tone, toned, widthOf } from '../run/line.ts'
+import { type Line, type Span, signed, type Tone, toned, widthOf } from '../run/line.ts'
 import { counted } from '../run/units.ts'
 
 /** `problem`: something does not work. `hint`: it works, and needs attention. `none`: missing, and not needed. */
@@ -83,8 +83,7 @@ function spansOf({ level, text, see }: Finding): Span[] {
 export const fixLines = (fixes: readonly Applied[], isDry: boolean): Line[] => [
   ...fixes.map(({ does, undo, error }): Line => {
     if (isDry) return `Would ${does.charAt(0).toLowerCase()}${does.slice(1)}. Undo: ${undo}`
-    if (error !== null) return [toned('err', '✕ '), `${does}: ${error}`]
-    return [toned('ok', '✓ '), `${does}. Undo: ${undo}`]
+    return error === null ? signed('ok', `${does}. Undo: ${undo}`) : signed('err', `${does}: ${error}`)
   }),
   ...(isDry ? ['Nothing was changed (--dry-run).'] : []),
 ]

@@ -2,7 +2,7 @@ import { diffLines, writtenLines } from '../agents/file-change.ts'
 import { canAsk } from '../run/ask.ts'
 import type { Answer, Context, Run } from '../run/context.ts'
 import { usage } from '../run/failure.ts'
-import { type Line, toned } from '../run/line.ts'
+import { type Line, signed } from '../run/line.ts'
 import type { Api } from '../run/service-client.ts'
 import { withReadingApi } from '../service/service-on-demand.ts'
 import { choiceOfFlags, connectAgents, type ImportItem, importServers } from './choice.ts'
@@ -65,8 +65,8 @@ async function plan({ given }: Context, api: Api): Promise<Answer> {
 const importLines = (items: readonly ImportItem[], isDry: boolean): Line[] =>
   items.map(({ name, server_id, outcome, reason, command, args, url }): Line => {
     const runs = url ?? [command ?? '', ...args].join(' ')
-    if (outcome === 'refused') return [toned('warn', '! '), `${name}  was not imported. ${reason ?? ''}`]
+    if (outcome === 'refused') return signed('warn', `${name}  was not imported. ${reason ?? ''}`)
     if (outcome === 'created')
-      return [toned('ok', '✓ '), `${isDry ? 'would import' : 'imported'} ${server_id ?? name}  ${runs}`]
-    return [toned('dim', '○ '), `${server_id ?? name}  is registered already`]
+      return signed('ok', `${isDry ? 'would import' : 'imported'} ${server_id ?? name}  ${runs}`)
+    return signed('dim', `${server_id ?? name}  is registered already`)
   })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../run/context.ts'
 import { Failure } from '../run/failure.ts'
-import { toned } from '../run/line.ts'
+import { sign, toned } from '../run/line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { milliseconds } from '../run/units.ts'
 
@@ -57,9 +57,5 @@ function phaseLine({ name, started_at, finished_at }: Phase, { status, phases }:
   const took = Date.parse(finished_at ?? started_at) - Date.parse(started_at)
   const isLast = phases.findLast((phase) => !HIDDEN.has(phase.name))?.name === name
   const hasFailed = isLast && status !== 'done' && status !== 'running'
-  return [
-    hasFailed ? toned('err', '✕ ') : toned('ok', '✓ '),
-    name.padEnd(18),
-    toned('dim', milliseconds(took) ?? ''),
-  ]
+  return [sign(hasFailed ? 'err' : 'ok'), name.padEnd(18), toned('dim', milliseconds(took) ?? '')]
 }

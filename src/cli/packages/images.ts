@@ -1,5 +1,5 @@
 import { type Context, dryRun, type Run } from '../run/context.ts'
-import { toned } from '../run/line.ts'
+import { signed } from '../run/line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { followJob } from './follow-job.ts'
 
@@ -12,7 +12,7 @@ export const pullImage: Run = async (context) => {
   const pulled = await followJob<Schemas['PulledImage']>(context, started, `Pulling ${image}`)
   return {
     json: pulled,
-    lines: [[toned('ok', '✓ '), `${pulled.image} is here, with the contents ${shortId(pulled.id)}`]],
+    lines: [signed('ok', `${pulled.image} is here, with the contents ${shortId(pulled.id)}`)],
     plain: [[pulled.image, pulled.id, pulled.digest]],
     next: `next: toolroom add NAME --isolation container --image ${pulled.image} -- COMMAND`,
   }

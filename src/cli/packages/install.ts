@@ -1,7 +1,7 @@
 import { agentTypesNamed } from '../agents/agent-named.ts'
 import { type Context, dryRun, type Run } from '../run/context.ts'
 import { Failure, usage } from '../run/failure.ts'
-import { type Line, toned } from '../run/line.ts'
+import { type Line, signed } from '../run/line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { bytes, counted, thousands } from '../run/units.ts'
 import { followJob } from './follow-job.ts'
@@ -39,7 +39,7 @@ export const installPackage: Run = async (context) => {
     lines: [
       ...linesOf(installed),
       ...(id === undefined || installed.server?.error ? [] : [await serverLine(context, id)]),
-      ...enabled.map(({ agent_type, ok, text }): Line => [sign(ok), `${agent_type}  ${text}`]),
+      ...enabled.map(({ agent_type, ok, text }) => signed(ok ? 'ok' : 'err', `${agent_type}  ${text}`)),
     ],
     plain: [[installed.id, installed.name, installed.version, id]],
     exit: isPartly ? 'partly_done' : undefined,
@@ -57,17 +57,13 @@ function splitSpec(spec: string): { name: string; version?: string } {
 }
 
 function linesOf({ name, version, size_bytes, scripts_skipped, warnings, server }: Installed): Line[] {
+  const scripts = scripts_skipped.join(', ')
+  const skipped = signed('warn', `Install scripts were skipped (${scripts}). Allow them with --allow-scripts`)
   return [
-    [sign(true), `${name} ${version}, ${bytes(size_bytes)}`],
-    ...(scripts_skipped.length === 0
-      ? []
-      : [
-          warning(
-            `Install scripts were skipped (${scripts_skipped.join(', ')}). Allow them with --allow-scripts`,
-          ),
-        ]),
-    ...warnings.map(warning),
-    ...(server?.error ? [[sign(false), `${server.id}  ${server.error}`]] : []),
+    signed('ok', `${name} ${version}, ${bytes(size_bytes)}`),
+    ...(scripts_skipped.length === 0 ? [] : [skipped]),
+    ...warnings.map((warning) => signed('warn', warning)),
+    ...(server?.error ? [signed('err', `${server.id}  ${server.error}`)] : []),
   ]
 }
 
@@ -77,7 +73,7 @@ async function serverLine({ api }: Context, id: string): Promise<Line> {
     tool_count === null
       ? ''
       : `, ${counted(tool_count, 'tool')}, about ${thousands(tool_tokens) ?? '?'} tokens`
-  return [sign(true), `${id}  ${status}${tools}`]
+  return signed('ok', `${id}  ${status}${tools}`)
 }
 
 async function enabledIn({ api }: Context, agent_type: string, id: string): Promise<Enabled> {
@@ -94,6 +90,3 @@ async function enabledIn({ api }: Context, agent_type: string, id: string): Prom
     return { agent_type, ok: false, text: error.message }
   }
 }
-
-const sign = (ok: boolean) => (ok ? toned('ok', '✓ ') : toned('err', '✕ '))
-const warning = (text: string): Line => [toned('warn', '! '), text]

@@ -1,7 +1,7 @@
-import { type Context, dryRun, exitOf, type Run } from '../run/context.ts'
+import { type Context, dryRun, emptyList, exitOf, type Run } from '../run/context.ts'
 import { Failure, usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
-import { type Line, type Span, toned } from '../run/line.ts'
+import { type Line, type Span, signed, toned } from '../run/line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { followJob } from './follow-job.ts'
 
@@ -17,11 +17,10 @@ export const listOutdated: Run = async ({ api, during }) => {
   )
   const [first] = rows.filter(({ update_available }) => update_available)
   if (rows.length === 0)
-    return {
-      json: list,
-      plain: [],
-      lines: [list.items.length === 0 ? 'No packages are installed.' : 'All packages are up to date.'],
-    }
+    return emptyList(
+      list,
+      list.items.length === 0 ? 'No packages are installed.' : 'All packages are up to date.',
+    )
   return {
     json: list,
     table: {
@@ -90,18 +89,14 @@ async function updated(context: Context, { id, name, version }: Package): Promis
 }
 
 function lineOf({ name, from, updated, problem }: Item): Line {
-  if (!updated) return [toned('err', '✕ '), `${name}  ${problem ?? 'failed'}`]
-  if (updated.version === from) return [toned('ok', '✓ '), `${name} ${from} is the newest version`]
+  if (!updated) return signed('err', `${name}  ${problem ?? 'failed'}`)
+  if (updated.version === from) return signed('ok', `${name} ${from} is the newest version`)
   const { added, removed, changed } = updated.tools
-  const tools = [
-    added.length > 0 ? `new: ${added.join(', ')}` : '',
-    removed.length > 0 ? `gone: ${removed.join(', ')}` : '',
-    changed.length > 0 ? `changed: ${changed.join(', ')}` : '',
-  ].filter((text) => text !== '')
-  return [
-    toned('ok', '✓ '),
-    `${name} ${from} → ${updated.version}${tools.length === 0 ? '' : `. Tools ${tools.join('; ')}`}`,
-  ]
+  const tools = Object.entries({ new: added, gone: removed, changed }).flatMap(([word, names]) =>
+    names.length > 0 ? [`${word}: ${names.join(', ')}`] : [],
+  )
+  const shown = tools.length === 0 ? '' : `. Tools ${tools.join('; ')}`
+  return signed('ok', `${name} ${from} → ${updated.version}${shown}`)
 }
 
 /** `toolroom uninstall PACKAGE` */

@@ -48,6 +48,18 @@ export const dryRun = (json: object, lines: readonly Line[]): Answer => ({
   lines: [...lines, 'Nothing was changed (--dry-run).'],
 })
 
+/** The answer of a list without items. */
+export const emptyList = (json: object, line: string, next?: string): Answer => ({
+  json,
+  plain: [],
+  lines: [line],
+  next,
+})
+
+/** Some fields of an item, as a row of `--plain`. */
+export const rowOf = <T, F extends keyof T>(item: T, ...fields: readonly F[]): T[F][] =>
+  fields.map((field) => item[field])
+
 /** The exit of a command that did the same with several items. */
 export const exitOf = (failed: number, total: number): Answer['exit'] =>
   failed === 0 ? undefined : failed === total ? 'failed' : 'partly_done'
@@ -94,6 +106,15 @@ export class Given {
 
   flag(name: string): string | undefined {
     return this.all(name).at(-1)
+  }
+
+  /** The values of these flags, by name, without those that were not given. */
+  flags<F extends string>(...names: readonly F[]): { readonly [N in F]?: string } {
+    const values = names.flatMap((name) => {
+      const value = this.flag(name)
+      return value === undefined ? [] : [[name, value] as const]
+    })
+    return Object.fromEntries(values) as { [N in F]?: string }
   }
 
   /** The values of a flag that may be repeated. */

@@ -14,6 +14,14 @@ export type Line = string | readonly Span[]
 
 export const toned = (tone: Tone | undefined, text: string): Span => ({ text, tone })
 
+const SIGNS = { ok: '✓ ', err: '✕ ', warn: '! ', dim: '○ ' } as const
+
+/** `✓ `, `✕ `, `! ` or `○ `, in its colour. */
+export const sign = (tone: keyof typeof SIGNS): Span => toned(tone, SIGNS[tone])
+
+/** A line that begins with a sign. */
+export const signed = (tone: keyof typeof SIGNS, text: string): Line => [sign(tone), text]
+
 /** What a span shows. A missing value is a dash. */
 export const textOf = (span: Span): string =>
   span === null || span === undefined ? '-' : typeof span === 'object' ? span.text : String(span)

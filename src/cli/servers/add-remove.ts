@@ -1,10 +1,10 @@
 import { type Answer, type Context, dryRun, exitOf, type Run } from '../run/context.ts'
 import { Failure, usage } from '../run/failure.ts'
-import { type Line, toned } from '../run/line.ts'
+import { type Line, signed } from '../run/line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { readStdin } from '../run/stdin.ts'
 import { counted } from '../run/units.ts'
-import { isStdio, serverNamed } from './any-server.ts'
+import { isStdio, routeOf, serverNamed } from './any-server.ts'
 import { isolationFlag, isolationGiven, isolationText, placeText } from './isolation.ts'
 
 type Report = Schemas['SnippetReport']
@@ -65,24 +65,19 @@ async function inputOf({ given }: Context): Promise<Schemas['SnippetInput']> {
   const [command, ...args] = given.rest
   const env = given.pairs('env')
   const headers = given.pairs('header')
-  const cwd = given.flag('cwd')
-  const name = given.flag('name')
-  const named = name === undefined ? {} : { name }
-  if (command !== undefined) {
-    const definition = {
-      command,
-      args,
-      ...(given.all('env').length > 0 && { env }),
-      ...(cwd !== undefined && { cwd }),
+  const named = given.flags('name')
+  const { name } = named
+  const hasEnv = given.all('env').length > 0
+  if (command !== undefined)
+    return {
+      mcpServers: { [name ?? what]: { command, args, ...(hasEnv && { env }), ...given.flags('cwd') } },
     }
-    return { mcpServers: { [name ?? what]: definition } }
-  }
   const flag = isolationFlag(given)
   if (flag !== undefined && /^https?:/i.test(what)) throw usage(`--${flag} is for local servers`, null)
   if (what === '-') return { snippet: await readStdin(), ...named }
   if (given.all('header').length > 0)
     return { mcpServers: { [name ?? hostOf(what)]: { type: 'http', url: what, headers } } }
-  if (given.all('env').length > 0 || cwd !== undefined)
+  if (hasEnv || given.flag('cwd') !== undefined)
     throw usage(
       '--env and --cwd belong to a command',
       'For example: toolroom add NAME --env KEY=VALUE -- COMMAND',
@@ -124,11 +119,11 @@ function linesOf(
 ): Line[] {
   const runs = url ?? [command ?? '', ...args].join(' ')
   if (outcome === 'refused' || outcome === 'exists')
-    return [[toned('err', '✕ '), `${name}  ${reason ?? 'exists already'}`]]
+    return [signed('err', `${name}  ${reason ?? 'exists already'}`)]
   const verb =
     outcome === 'created' ? (isDry ? 'Would add' : 'Added') : outcome === 'updated' ? 'Changed' : 'Unchanged:'
   return [
-    [toned('ok', '✓ '), `${verb} ${id ?? name}`],
+    signed('ok', `${verb} ${id ?? name}`),
     `  runs   ${runs}`,
     ...(program ? [[`  found  ${program.detail}`]] : []),
     ...place,
@@ -146,7 +141,6 @@ export const removeServer: Run = async ({ api, given, confirm }) => {
     agents.length === 0 ? '' : ` It is used by ${counted(agents.length, 'agent')}: ${agents.join(', ')}.`
   if (given.is('dry-run')) return dryRun({ id, used_by_agents: agents }, [`Would remove ${name}.${used}`])
   await confirm(`Remove ${name}?${used}`)
-  if (isStdio(server)) await api.delete('/api/servers/{id}', { path: { id } })
-  else await api.delete('/api/http-servers/{id}', { path: { id } })
+  await api.delete(routeOf(server), { path: { id } })
   return { json: { id, removed: true }, lines: [`Removed ${name}.`], next: 'next: toolroom ls' }
 }

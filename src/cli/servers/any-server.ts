@@ -55,4 +55,8 @@ export async function allServers(api: Api): Promise<AnyServer[]> {
 export const serverNamed = async (api: Api, given: string): Promise<AnyServer> =>
   findNamed(await allServers(api), given, 'server')
 
+/** The path of a server in the REST API. */
+export const routeOf = (server: AnyServer) =>
+  isStdio(server) ? '/api/servers/{id}' : '/api/http-servers/{id}'
+
 export const isStdio = (server: AnyServer): server is StdioServer => server.type === 'stdio'

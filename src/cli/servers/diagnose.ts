@@ -1,6 +1,6 @@
 import { hanging } from '../run/columns.ts'
 import type { Answer, Context, Run } from '../run/context.ts'
-import { type Line, type Span, textOf, toned, widthOf } from '../run/line.ts'
+import { type Line, type Span, signed, textOf, toned, widthOf } from '../run/line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { counted, milliseconds } from '../run/units.ts'
 import {
@@ -8,6 +8,7 @@ import {
   type HttpServer,
   isStdio,
   needsHelp,
+  routeOf,
   type StdioServer,
   serverNamed,
   stateSpan,
@@ -28,27 +29,23 @@ export const testServer: Run = async (context) => {
   return isStdio(server) ? testStdio(server, context) : testHttp(server, context)
 }
 
-const mark = (ok: boolean): Line[number] => (ok ? toned('ok', '✓ ') : toned('err', '✕ '))
+/** `✓ command       found in /usr/bin` */
+const checkLine = (name: string, ok: boolean, detail: string): Line =>
+  signed(ok ? 'ok' : 'err', `${name.replaceAll('_', ' ').padEnd(12)}  ${detail}`)
 
 async function testStdio(server: StdioServer, context: Context): Promise<Answer> {
   const { checks, command_line, repair } = await diagnose(context, server)
   const failed = checks.find(({ ok }) => !ok)
   return {
-    json: failed
-      ? {
-          code: 'test_failed',
-          detail: failed.detail,
-          hint: repair?.detail ?? null,
-          ok: false,
-          checks,
-          command_line,
-          repair,
-        }
-      : { ok: true, checks, command_line, repair },
+    json: {
+      ...(failed && { code: 'test_failed', detail: failed.detail, hint: repair?.detail ?? null }),
+      ok: !failed,
+      checks,
+      command_line,
+      repair,
+    },
     lines: [
-      ...checks.map(
-        ({ name, ok, detail }): Line => [mark(ok), `${name.replaceAll('_', ' ').padEnd(12)}  ${detail}`],
-      ),
+      ...checks.map(({ name, ok, detail }) => checkLine(name, ok, detail)),
       `  runs          ${command_line}`,
     ],
     plain: checks.map(({ name, ok, detail }) => [name, ok, detail]),
@@ -63,25 +60,14 @@ async function testHttp({ id, name }: HttpServer, { api, during }: Context): Pro
     api.post('/api/http-servers/{id}/test', { path: { id } }),
   )
   const { ok, steps, error, tool_count } = report
+  const { code = 'test_failed', message: detail = 'The test failed', hint = null } = error ?? {}
   return {
-    json: ok
-      ? report
-      : {
-          code: error?.code ?? 'test_failed',
-          detail: error?.message ?? 'The test failed',
-          hint: error?.hint ?? null,
-          ...report,
-        },
+    json: { ...(!ok && { code, detail, hint }), ...report },
     lines: [
-      ...steps.map(
-        (step): Line => [
-          mark(step.ok),
-          `${step.name.replaceAll('_', ' ').padEnd(12)}  ${step.detail}  ${milliseconds(step.ms)}`,
-        ],
-      ),
+      ...steps.map((step) => checkLine(step.name, step.ok, `${step.detail}  ${milliseconds(step.ms)}`)),
       ...(ok
         ? [`${name} works${tool_count === null ? '' : `: ${counted(tool_count, 'tool')}`}.`]
-        : [`${error?.message ?? 'The test failed'}. ${error?.hint ?? ''}`]),
+        : [`${detail}. ${hint ?? ''}`]),
     ],
     plain: steps.map((step) => [step.name, step.ok, step.ms, step.detail]),
     exit: ok ? undefined : 'failed',
@@ -91,13 +77,8 @@ async function testHttp({ id, name }: HttpServer, { api, during }: Context): Pro
 
 /** What Toolroom checked about a server, in the same words for both kinds. */
 function diagnose({ api, during }: Context, server: AnyServer): Promise<Schemas['Diagnosis']> {
-  const path = { id: server.id }
-  return during(
-    `Checking ${server.name}`,
-    isStdio(server)
-      ? api.post('/api/servers/{id}/diagnose', { path })
-      : api.post('/api/http-servers/{id}/diagnose', { path }),
-  )
+  const { id, name } = server
+  return during(`Checking ${name}`, api.post(`${routeOf(server)}/diagnose`, { path: { id } }))
 }
 
 /** `toolroom why SERVER`: exits with 1 if the server does not work. */
@@ -128,15 +109,15 @@ function explained(
   const message = last_error?.message ?? health.summary
   const cause = checks.find(({ name: check, ok }) => !ok && !SYMPTOMS.includes(check))
   const isNews = cause && !cause.detail.startsWith(message)
-  const isWalled = isStdio(server) && server.isolation !== 'none'
+  const isIsolated = isStdio(server) && server.isolation !== 'none'
   const usual = last_error?.hint ?? health.action
-  const helps = isWalled && last_error ? helpOf(last_error, server) : usual === null ? [] : [usual]
+  const helps = isIsolated && last_error ? helpOf(last_error, server) : usual === null ? [] : [usual]
   const [hint = null, ...others] = repair ? [repair.detail] : helps
   const fields: [string, string | null][] = [
     ['It last wrote', wrote],
     ['Likely cause', isNews ? cause.detail : null],
     ['Command', command_line],
-    ['Runs', isWalled ? isolationText(server) : null],
+    ['Runs', isIsolated ? isolationText(server) : null],
   ]
   const labelled = (label: string, value: string): Line[] =>
     hanging(`  ${label === '' ? '' : `${label}:`}`.padEnd(LABEL), value, width)
@@ -161,7 +142,7 @@ function explained(
       ...checkedLines(checks, width),
       ...(hint === null ? [] : labelled('Try', hint)),
       ...others.flatMap((other) => labelled('', other)),
-      ...(isWalled && !hasNoPlace(last_error?.code)
+      ...(isIsolated && !hasNoPlace(last_error?.code)
         ? labelled('See', `${SEE_ISOLATION}: toolroom trial ${id}`)
         : []),
       ...labelled('Then', `toolroom ${isStdio(server) ? 'restart' : 'test'} ${id}`),

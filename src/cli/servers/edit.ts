@@ -58,16 +58,14 @@ function stdioChange(
 ): Schemas['ServerPatch'] {
   const refused = ['address', 'header'].find((flag) => given.all(flag).length > 0)
   if (refused) throw usage(`--${refused} is for servers at a URL`, null)
-  const [command = given.flag('command'), ...args] = given.rest
+  const [command, ...args] = given.rest
   const isEnv = given.all('env').length > 0 || given.all('unset').length > 0
-  const cwd = given.flag('cwd')
   const start = given.flag('start-mode') as Start | undefined
   return {
     ...common(given, tags),
-    ...(command !== undefined && { command }),
-    ...(given.rest.length > 0 && { args }),
+    ...(command === undefined ? given.flags('command') : { command, args }),
     ...(isEnv && { env: merged(env, given.pairs('env'), given.all('unset')) }),
-    ...(cwd !== undefined && { cwd }),
+    ...given.flags('cwd'),
     ...(start !== undefined && { start_mode: start }),
     ...isolationGiven(given, isolation_options),
   }
@@ -87,11 +85,10 @@ function httpChange({ headers, tags }: HttpServer, { given }: Context): Schemas[
 }
 
 function common(given: Context['given'], tags: readonly string[]): { name?: string; tags?: string[] } {
-  const name = given.flag('name')
   const wanted = new Set([...tags, ...given.all('tag')])
   for (const tag of given.all('untag')) wanted.delete(tag)
   const isTagged = given.all('tag').length > 0 || given.all('untag').length > 0
-  return { ...(name !== undefined && { name }), ...(isTagged && { tags: [...wanted] }) }
+  return { ...given.flags('name'), ...(isTagged && { tags: [...wanted] }) }
 }
 
 const merged = (

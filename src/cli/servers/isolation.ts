@@ -16,20 +16,16 @@ export function isolationGiven(
   given: Given,
   before: Pick<Options, 'write' | 'read'> = { write: [], read: [] },
 ): GivenIsolation {
-  const isolation = given.flag('isolation') as Confinement['isolation'] | undefined
-  const network = given.flag('network') as Options['network'] | undefined
-  const image = given.flag('image')
   const memory_mb = wholeNumber(given, 'memory')
   const pids = wholeNumber(given, 'pids')
   const options = {
     ...pathsGiven(given, before),
-    ...(network !== undefined && { network }),
-    ...(image !== undefined && { image }),
+    ...(given.flags('network', 'image') as Partial<Pick<Options, 'network'> & { image: string }>),
     ...(memory_mb !== undefined && { memory_mb }),
     ...(pids !== undefined && { pids }),
   }
   return {
-    ...(isolation !== undefined && { isolation }),
+    ...(given.flags('isolation') as Partial<Pick<Confinement, 'isolation'>>),
     ...(Object.keys(options).length > 0 && { isolation_options: options }),
   }
 }
@@ -40,13 +36,11 @@ export const isolationFlag = (given: Given): string | undefined =>
 
 /** A path is in one list: `--read` for one that it may change makes it read-only. */
 function pathsGiven(given: Given, before: Pick<Options, 'write' | 'read'>): Partial<Options> {
-  const [write, read, closed] = ['write', 'read', 'close'].map((flag) => given.all(flag).map(wallPath)) as [
-    string[],
-    string[],
-    string[],
-  ]
+  const [write, read, closed] = ['write', 'read', 'close'].map((flag) =>
+    given.all(flag).map(grantedPath),
+  ) as [string[], string[], string[]]
   if (write.length + read.length + closed.length === 0) return {}
-  const had = { write: before.write.map(wallPath), read: before.read.map(wallPath) }
+  const had = { write: before.write.map(grantedPath), read: before.read.map(grantedPath) }
   const stranger = closed.find((path) => !had.write.includes(path) && !had.read.includes(path))
   if (stranger !== undefined)
     throw usage(`It may neither change nor read ${stranger}, so there is nothing to close`, null)
@@ -64,7 +58,7 @@ function pathsGiven(given: Given, before: Pick<Options, 'write' | 'read'>): Part
 }
 
 /** Absolute, and with `~/` in the home: the shell may have replaced that. */
-function wallPath(text: string): string {
+function grantedPath(text: string): string {
   return shortPath(text.startsWith('~/') ? join(homedir(), text.slice(2)).replace(/\/$/, '') : resolve(text))
 }
 

@@ -1,6 +1,6 @@
-import { type Answer, exitOf, type Run } from '../run/context.ts'
+import { type Answer, emptyList, exitOf, type Run } from '../run/context.ts'
 import { Failure } from '../run/failure.ts'
-import { type Line, toned } from '../run/line.ts'
+import { signed } from '../run/line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { bytes, elapsed } from '../run/units.ts'
 
@@ -9,7 +9,7 @@ type Leaked = Schemas['LeakedProcess']
 /** `toolroom orphans [PID...] [--end]` */
 export const orphans: Run = async ({ api, given, confirm, during, note }) => {
   const items = chosen((await api.get('/api/processes/orphans')).items, given.words('PID'))
-  if (items.length === 0) return { json: { items }, plain: [], lines: ['No leaked processes.'] }
+  if (items.length === 0) return emptyList({ items }, 'No leaked processes.')
   const memory = bytes(items.reduce((sum, { rss_bytes }) => sum + rss_bytes, 0))
   const summary = `${items.length} leaked ${items.length === 1 ? 'process' : 'processes'} with ${memory}`
   if (!given.is('end') || given.is('dry-run'))
@@ -20,11 +20,8 @@ export const orphans: Run = async ({ api, given, confirm, during, note }) => {
   const failed = ended.filter(({ problem }) => problem !== null).length
   return {
     json: { items: ended },
-    lines: ended.map(
-      ({ pid, command, problem }): Line =>
-        problem === null
-          ? [toned('ok', '✓ '), `${pid}  ${command}`]
-          : [toned('err', '✕ '), `${pid}  ${command}: ${problem}`],
+    lines: ended.map(({ pid, command, problem }) =>
+      problem === null ? signed('ok', `${pid}  ${command}`) : signed('err', `${pid}  ${command}: ${problem}`),
     ),
     plain: ended.map(({ pid, problem }) => [pid, problem ?? 'ended']),
     exit: exitOf(failed, items.length),

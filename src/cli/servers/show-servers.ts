@@ -1,4 +1,4 @@
-import type { Run } from '../run/context.ts'
+import { emptyList, type Run } from '../run/context.ts'
 import { type Line, type Span, textOf, toned } from '../run/line.ts'
 import { bytes, counted, elapsed, milliseconds, share, thousands } from '../run/units.ts'
 import {
@@ -22,12 +22,11 @@ export const listServers: Run = async ({ api, given }) => {
   const isLong = given.is('all')
   const servers = (await allServers(api)).filter(({ tags }) => tag === undefined || tags.includes(tag))
   if (servers.length === 0)
-    return {
-      json: { items: [] },
-      plain: [],
-      lines: [tag === undefined ? 'No servers yet.' : `No server has the tag '${tag}'.`],
-      next: 'next: toolroom init, or toolroom add NAME -- COMMAND',
-    }
+    return emptyList(
+      { items: [] },
+      tag === undefined ? 'No servers yet.' : `No server has the tag '${tag}'.`,
+      'next: toolroom init, or toolroom add NAME -- COMMAND',
+    )
   return {
     json: { items: servers },
     table: {

@@ -1,7 +1,7 @@
 import { type Answer, type Context, dryRun, exitOf, type Run } from '../run/context.ts'
 import { Failure, usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
-import { type Line, toned } from '../run/line.ts'
+import { type Line, signed } from '../run/line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { counted } from '../run/units.ts'
 import type { StdioServer } from './any-server.ts'
@@ -90,6 +90,5 @@ function answerOf(report: Schemas['BulkReport']): Answer {
 }
 
 function lineOf({ id, ok, status, error }: Item): Line {
-  if (!ok) return [toned('err', '✕ '), `${id}  ${error?.message ?? 'failed'}`]
-  return [toned('ok', '✓ '), `${id}  ${status ?? ''}`]
+  return ok ? signed('ok', `${id}  ${status ?? ''}`) : signed('err', `${id}  ${error?.message ?? 'failed'}`)
 }

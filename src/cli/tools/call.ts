@@ -4,7 +4,7 @@ import { MEBIBYTE, RemoteFailure } from '../../net/http-failure.ts'
 import type { HttpResponse } from '../../net/http-response.ts'
 import type { Answer, Context, Run } from '../run/context.ts'
 import { notRunning, unreachable, usage } from '../run/failure.ts'
-import { type Line, type Tone, toned } from '../run/line.ts'
+import { type Line, signed, type Tone, toned } from '../run/line.ts'
 import { readStdin } from '../run/stdin.ts'
 import { isStdio, serverNamed } from '../servers/any-server.ts'
 import { type Tool, toolNamed, toolsOf } from './tools.ts'
@@ -19,10 +19,8 @@ export const callTool: Run = async (context) => {
   const timeout = given.flag('timeout')
   if (timeout !== undefined && !/^\d{1,6}$/.test(timeout))
     throw usage('--timeout must be a number of seconds', null)
-  const body = {
-    arguments: await argumentsFor(tool, context),
-    ...(timeout !== undefined && { timeout_s: Number(timeout) }),
-  }
+  const timeout_s = timeout === undefined ? {} : { timeout_s: Number(timeout) }
+  const body = { arguments: await argumentsFor(tool, context), ...timeout_s }
   if (given.is('dry-run'))
     return {
       json: { dry_run: true, server_id: server.id, tool: tool.name, ...body },
@@ -104,7 +102,7 @@ async function streamedCall(
       if (!isObject(data)) continue
       if (value.event === 'error') throw service.refusal(Number(data.status), data)
       if (value.event === 'progress') note(progressLine(data))
-      if (value.event === 'log') note(logLine(data))
+      if (value.event === 'log') note(serverLogLine(data))
       if (value.event === 'elicitation') await (await import('./elicitation.ts')).elicit(api, tool, data)
     }
   } catch (error) {
@@ -132,7 +130,7 @@ function progressLine({ progress, total, message }: Readonly<Record<string, unkn
 const TONES: Readonly<Record<string, Tone>> = { debug: 'dim', info: 'dim', notice: 'dim', warning: 'warn' }
 
 /** `warning  db: the cache is cold` */
-function logLine({ level, logger, data }: Readonly<Record<string, unknown>>): Line {
+function serverLogLine({ level, logger, data }: Readonly<Record<string, unknown>>): Line {
   const name = String(level ?? 'info')
   const text = typeof data === 'string' ? data : JSON.stringify(data)
   return [toned(TONES[name] ?? 'err', name), `  ${logger === undefined ? '' : `${logger}: `}${text}`]
@@ -152,7 +150,7 @@ function answerOf(result: unknown, name: string): Answer {
       : JSON.stringify(structuredContent, null, 2).split('\n')
   if (isError !== true) return { json: result, lines: shown }
   const [first = 'the tool answered with an error', ...rest] = shown
-  return { json: result, lines: [[toned('err', '✕ '), `${name}: ${first}`], ...rest], exit: 'tool_error' }
+  return { json: result, lines: [signed('err', `${name}: ${first}`), ...rest], exit: 'tool_error' }
 }
 
 /** Text as it is, and everything else by its kind and size. */

@@ -2,7 +2,7 @@ import type { Answer, Context, Run } from '../run/context.ts'
 import { type Line, type Span, toned } from '../run/line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { counted } from '../run/units.ts'
-import { type AnyServer, isStdio, serverNamed } from '../servers/any-server.ts'
+import { type AnyServer, isStdio, routeOf, serverNamed } from '../servers/any-server.ts'
 import { type Tool, toolNamed, toolsOf } from './tools.ts'
 
 type Prompt = Schemas['Prompt']
@@ -35,14 +35,11 @@ async function changesOf(api: Api, server: AnyServer, names: readonly string[]):
   const tools = (chosen.length > 0 ? chosen : all).filter(needsReview)
   if (chosen.length > 0) return { tools, prompts: [], instructions: null }
   const path = { id: server.id }
-  const [{ items }, instructions] = await Promise.all(
-    isStdio(server)
-      ? [api.get('/api/servers/{id}/prompts', { path }), api.get('/api/servers/{id}/instructions', { path })]
-      : [
-          api.get('/api/http-servers/{id}/prompts', { path }),
-          api.get('/api/http-servers/{id}/instructions', { path }),
-        ],
-  )
+  const route = routeOf(server)
+  const [{ items }, instructions] = await Promise.all([
+    api.get(`${route}/prompts`, { path }),
+    api.get(`${route}/instructions`, { path }),
+  ])
   return {
     tools,
     prompts: items.filter(needsReview),
@@ -98,12 +95,8 @@ function answerOf({ id }: AnyServer, changed: Changed, isApproved: boolean, isDr
 
 /** What changed, word by word. */
 function linesOf(label: string, { state, change }: Pick<Tool, 'state' | 'change'>): Line[] {
-  const head: Line = [
-    toned('warn', '▲ '),
-    `${label}  ${state === 'held' ? 'held: agents do not see it' : 'changed'}`,
-  ]
   return [
-    head,
+    [toned('warn', '▲ '), `${label}  ${state === 'held' ? 'held: agents do not see it' : 'changed'}`],
     ...(change?.diffs ?? []).map(
       ({ field, words }): Line => [
         `    ${field.replace(/^\//, '')}: `,

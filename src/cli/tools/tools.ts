@@ -1,10 +1,10 @@
 import { didYouMean } from '../../kernel/did-you-mean.ts'
-import { dryRun, type Run } from '../run/context.ts'
+import { dryRun, emptyList, type Run } from '../run/context.ts'
 import { Failure } from '../run/failure.ts'
 import { type Span, toned } from '../run/line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { counted, thousands } from '../run/units.ts'
-import { type AnyServer, allServers, isStdio, serverNamed } from '../servers/any-server.ts'
+import { type AnyServer, allServers, isStdio, routeOf, serverNamed } from '../servers/any-server.ts'
 
 export type Tool = Schemas['Tool']
 
@@ -26,8 +26,7 @@ export const listTools: Run = async ({ api, given }) => {
   if (given.is('tokens')) items.sort((a, b) => b.tokens - a.tokens)
   const total = items.reduce((sum, { tokens, enabled }) => sum + (enabled ? tokens : 0), 0)
   const [first] = items
-  if (!first)
-    return { json: { items }, lines: ['No tools yet.'], plain: [], next: 'next: toolroom start --all' }
+  if (!first) return emptyList({ items }, 'No tools yet.', 'next: toolroom start --all')
   return {
     json: { items, tokens: total },
     table: {
@@ -81,11 +80,7 @@ export const switchTools: Run = async ({ api, given }) => {
 
 /** The tools of a server, from its last listing if it does not run. */
 export async function toolsOf(api: Api, server: AnyServer): Promise<Tool[]> {
-  const path = { id: server.id }
-  const list = isStdio(server)
-    ? await api.get('/api/servers/{id}/tools', { path })
-    : await api.get('/api/http-servers/{id}/tools', { path })
-  return list.items
+  return (await api.get(`${routeOf(server)}/tools`, { path: { id: server.id } })).items
 }
 
 /** The tool with this name, or the only one that begins with it. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Answer, Context, Run, Value } from '../run/context.ts'
+import { type Answer, type Context, type Run, rowOf, type Value } from '../run/context.ts'
 import { usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
 import { type Line, type Tone, toned } from '../run/line.ts'
@@ -37,13 +37,8 @@ interface Source<T extends Item> {
 /** `toolroom logs [SERVER...]` */
 export const showLogs: Run = async (context) => {
   const { api, given } = context
-  const level = given.flag('level') as LogLine['level'] | undefined
-  const search = given.flag('search')
-  const filters = {
-    ...(await filtersOf(context)),
-    ...(level !== undefined && { level }),
-    ...(search !== undefined && { search }),
-  }
+  const chosen = given.flags('level', 'search') as Partial<Pick<LogLine, 'level'>> & { search?: string }
+  const filters = { ...(await filtersOf(context)), ...chosen }
   return showNewest(context, {
     read: (page) => api.get('/api/logs', { query: { ...filters, ...page } }),
     line: logLine,
@@ -66,6 +61,10 @@ export function logLine({ ts, level, source, server_id, message, repeat, truncat
 }
 
 const FAILED: Call['status'][] = ['error', 'timeout', 'cancelled']
+const CALL_FIELDS = [
+  ...(['started_at', 'server_id', 'tool', 'agent_type', 'status'] as const),
+  ...(['duration_ms', 'request_bytes', 'response_bytes', 'error_code'] as const),
+]
 
 /** `toolroom traffic [SERVER...]` */
 export const showTraffic: Run = async (context) => {
@@ -74,17 +73,7 @@ export const showTraffic: Run = async (context) => {
   return showNewest(context, {
     read: (page) => api.get('/api/calls', { query: { ...filters, ...page } }),
     line: lineOf,
-    row: (call) => [
-      call.started_at,
-      call.server_id,
-      call.tool,
-      call.agent_type,
-      call.status,
-      call.duration_ms,
-      call.request_bytes,
-      call.response_bytes,
-      call.error_code,
-    ],
+    row: (call) => rowOf(call, ...CALL_FIELDS),
     empty: 'No calls.',
   })
 }
@@ -169,10 +158,9 @@ function limitOf(given = '100'): number {
 /** The filters that the lists of this group share. */
 async function filtersOf({ api, given }: Context): Promise<{ server_id?: string[]; since?: string }> {
   const names = given.words('SERVER')
-  const since = given.flag('since')
   const servers = names.length === 0 ? [] : await allServers(api)
   return {
     ...(names.length > 0 && { server_id: names.map((name) => findNamed(servers, name, 'server').id) }),
-    ...(since !== undefined && { since }),
+    ...given.flags('since'),
   }
 }
