@@ -1,43 +1,46 @@
-import type { TArrayOptions, TNumberOptions, TObjectOptions, TProperties, TStringOptions } from 'typebox'
 import * as Type from 'typebox'
 
 /** The fields that schemas are made of. TypeBox has the rest. */
 
-export const text = (description: string, options?: TStringOptions) =>
+export const text = (description: string, options?: Type.TStringOptions) =>
   Type.String({ description, ...options })
-export const textOrNull = (description: string, options?: TStringOptions) =>
+export const textOrNull = (description: string, options?: Type.TStringOptions) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description, ...options })
-export const texts = (description: string, options?: TArrayOptions) =>
+export const texts = (description: string, options?: Type.TArrayOptions) =>
   Type.Array(Type.String(), { description, ...options })
-export const integer = (description: string, options?: TNumberOptions) =>
+export const integer = (description: string, options?: Type.TNumberOptions) =>
   Type.Integer({ description, ...options })
-export const boolean = (description: string) => Type.Boolean({ description })
+export const boolean = (description: string, options?: Type.TSchemaOptions) =>
+  Type.Boolean({ description, ...options })
 
 /** An optional boolean that is false by default. */
 export const flag = (description: string) => Type.Optional(Type.Boolean({ default: false, description }))
 
 /** A list of objects with these fields. Its description comes first, if it has one. */
-export function objects<P extends TProperties>(fields: P): Type.TArray<Type.TObject<P>>
-export function objects<P extends TProperties>(description: string, fields: P): Type.TArray<Type.TObject<P>>
-export function objects<P extends TProperties>(first: string | P, second?: P) {
+export function objects<P extends Type.TProperties>(fields: P): Type.TArray<Type.TObject<P>>
+export function objects<P extends Type.TProperties>(
+  description: string,
+  fields: P,
+): Type.TArray<Type.TObject<P>>
+export function objects<P extends Type.TProperties>(first: string | P, second?: P) {
   if (typeof first !== 'string') return Type.Array(Type.Object(first))
   return Type.Array(Type.Object(second as P), { description: first })
 }
 
 /** An object with any fields. */
-export const anyObject = (options?: TObjectOptions) =>
+export const anyObject = (options?: Type.TObjectOptions) =>
   Type.Object({}, { additionalProperties: true, ...options })
 
 /** An object that has no other fields. */
-export const closed = <P extends TProperties>(fields: P, options?: TObjectOptions) =>
+export const closed = <P extends Type.TProperties>(fields: P, options?: Type.TObjectOptions) =>
   Type.Object(fields, { additionalProperties: false, ...options })
 
 /** An object that has no other fields, and may omit each of these. */
-export const partial = <P extends TProperties>(fields: P, options?: TObjectOptions) =>
+export const partial = <P extends Type.TProperties>(fields: P, options?: Type.TObjectOptions) =>
   closed(optional(fields), options)
 
 /** The fields, each of which may be omitted. */
-export function optional<P extends TProperties>(fields: P): { [N in keyof P]: Type.TOptional<P[N]> } {
+export function optional<P extends Type.TProperties>(fields: P): { [N in keyof P]: Type.TOptional<P[N]> } {
   const entries = Object.entries(fields).map(([name, field]) => [name, Type.Optional(field)])
   return Object.fromEntries(entries)
 }

@@ -1,7 +1,7 @@
 import type { Static, TObjectOptions, TSchema } from 'typebox'
 import * as Type from 'typebox'
 import type { ErrorCode } from './errors.ts'
-import { boolean, closed, text } from './fields.ts'
+import { boolean, partial, text } from './fields.ts'
 
 /** What the schemas and routes of all wings share. */
 
@@ -65,18 +65,13 @@ export const mapOf = <V extends TSchema>(keyPattern: string, value: V, maxProper
   Type.Record(Type.String({ pattern: keyPattern }), value, { maxProperties, additionalProperties: false })
 
 /** The query of a list that is read page by page. Most cursors are the id of the last item. */
-export const pageQuery = (cursorPattern = '^[1-9]\\d{0,14}$') => ({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
-  cursor: Type.Optional(
-    text('`next_cursor` of the previous page', {
-      pattern: cursorPattern,
-      expected: 'the next_cursor of a page',
-    }),
-  ),
+export const pageQuery = (pattern = '^[1-9]\\d{0,14}$') => ({
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
+  cursor: text('`next_cursor` of the previous page', { pattern, expected: 'the next_cursor of a page' }),
 })
 
 /** The query of a request that can start a job. */
-export const AsyncQuery = closed({ async: Type.Optional(boolean('Respond at once with the id of a job')) })
+export const AsyncQuery = partial({ async: boolean('Respond at once with the id of a job') })
 
 export const StartedJob = Type.Object({ job: Type.String({ examples: ['job_0123456789ab'] }) })
 component({ StartedJob }, 'The work has started; follow it with the job')

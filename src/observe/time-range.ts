@@ -1,5 +1,6 @@
 import * as Type from 'typebox'
 import { invalidField } from '../kernel/errors.ts'
+import { text } from '../kernel/fields.ts'
 
 /** A point in time: ISO-8601, or an age such as `15m` counted back from now. */
 export const Instant = Type.String({
@@ -8,6 +9,14 @@ export const Instant = Type.String({
   expected: 'a time, such as 15m or 2026-11-15T09:30:00.000Z',
   examples: ['15m', '2026-11-15T09:30:00.000Z'],
 })
+
+/** The duration of one point of a chart. */
+export const stepField = (byDefault: string) =>
+  text(`Duration of one point. The default gives ${byDefault}`, {
+    pattern: '^[1-9]\\d{0,4}(s|m|h|d)$',
+    expected: 'a duration, such as 10s, 5m or 1h',
+    examples: ['1m'],
+  })
 
 /** In ms since 1970. A missing end is open. */
 export interface TimeRange {

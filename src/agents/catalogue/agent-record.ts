@@ -116,9 +116,7 @@ export const Agent = closed({
   /** A field that may contain the whole definition, with its own type for each transport. */
   nested: Type.Union([closed({ field: Word, stdio: Word, http: Word, sse: Word }), Type.Null()]),
   /** Entries that are not tool servers: a field has one of these values, or (null) exists without a command or URL. */
-  foreign: Type.Array(closed({ field: Word, values: Type.Union([Words, Type.Null()]) }), {
-    maxItems: 8,
-  }),
+  foreign: Type.Array(closed({ field: Word, values: Type.Union([Words, Type.Null()]) }), { maxItems: 8 }),
   /** Common wrong field names, each with its error message. */
   mistakes: mapOf('^\\w{1,40}$', Text, 8),
   /** On Windows the agent starts commands without a shell, so npx and similar need `cmd /c`. */

@@ -157,10 +157,7 @@ export const AgentView = Type.Object({
 export type AgentView = Type.Static<typeof AgentView>
 component({ Agent: AgentView }, 'An agent, its files and their entries')
 
-export const AgentQuery = partial({
-  scope: ScopeName,
-  project_path: ProjectPath,
-})
+export const AgentQuery = partial({ scope: ScopeName, project_path: ProjectPath })
 
 export const FileQuery = partial({
   ...AgentQuery.properties,

@@ -32,6 +32,4 @@ export type SecretView = Type.Static<typeof SecretView>
 component({ Secret: SecretView }, 'A named secret, without its value')
 export const SecretList = listOf(SecretView)
 
-export const DeleteQuery = partial({
-  force: flag('Delete it even if servers refer to it'),
-})
+export const DeleteQuery = partial({ force: flag('Delete it even if servers refer to it') })

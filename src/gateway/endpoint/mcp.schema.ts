@@ -106,11 +106,7 @@ export const MCP_ROUTES = PLACES.flatMap(({ url, what, params }) => {
         ...common,
         summary: `End a session with ${what}`,
         description: 'Also ends processes that run for this session alone.',
-        response: {
-          204: Type.Null(),
-          ...refused,
-          405: message('The Mcp-Session-Id header is missing'),
-        },
+        response: { 204: Type.Null(), ...refused, 405: message('The Mcp-Session-Id header is missing') },
       },
     },
   ]

@@ -8,10 +8,7 @@ import { AgentToolsView, ServerIds, ToolNames } from '../catalogue/visibility.sc
 export const PresetKey = Type.Object({ name: Type.String({ examples: ['work'] }) })
 
 /** A whole preset: omitted fields get their default. */
-export const PresetInput = partial({
-  servers: ServerIds,
-  tools: mapOf(ID_PATTERN, ToolNames, MAX_SERVERS),
-})
+export const PresetInput = partial({ servers: ServerIds, tools: mapOf(ID_PATTERN, ToolNames, MAX_SERVERS) })
 component({ PresetInput }, 'The whole preset. Omitted fields mean all servers, and all tools of each', {
   minProperties: 1,
   examples: [{ servers: ['github'], tools: { github: ['create_issue', 'search_issues'] } }],

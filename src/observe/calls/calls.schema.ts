@@ -1,9 +1,8 @@
 import * as Type from 'typebox'
 import { anyObject, integer, partial, text, textOrNull } from '../../kernel/fields.ts'
 import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../../kernel/wire.ts'
-import { LogFilters } from '../logs/logs.schema.ts'
+import { LABEL, LogFilters } from '../logs/logs.schema.ts'
 
-const LABEL = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
 const { server_id, since, until } = LogFilters.properties
 const STATUSES = ['ok', 'error', 'timeout', 'cancelled'] as const
 
@@ -75,9 +74,7 @@ export const CallDetail = Type.Object({
 })
 component({ CallDetail }, 'A call of a tool, with its arguments and its result')
 
-export const CallKey = Type.Object({
-  id: text('The id of a call', { examples: ['1794805403123'] }),
-})
+export const CallKey = Type.Object({ id: text('The id of a call', { examples: ['1794805403123'] }) })
 
 const ReplayFields = partial({
   arguments: anyObject({ description: 'In place of those of the call', examples: [{ title: 'It works' }] }),

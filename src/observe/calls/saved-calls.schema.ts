@@ -34,6 +34,4 @@ export type SavedCall = Type.Static<typeof SavedCall>
 component({ SavedCall }, 'A saved call')
 export const SavedCallList = listOf(SavedCall)
 
-export const SavedCallKey = Type.Object({
-  id: text('An id of your choice', { examples: ['open-issues'] }),
-})
+export const SavedCallKey = Type.Object({ id: text('An id of your choice', { examples: ['open-issues'] }) })

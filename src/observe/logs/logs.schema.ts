@@ -2,9 +2,9 @@ import * as Type from 'typebox'
 import { anyObject, boolean, integer, objects, partial, text, textOrNull } from '../../kernel/fields.ts'
 import { LEVELS, SOURCES, STREAMS } from '../../kernel/log.ts'
 import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../../kernel/wire.ts'
-import { Instant } from '../time-range.ts'
+import { Instant, stepField } from '../time-range.ts'
 
-const LABEL = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
+export const LABEL = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
 
 /** Filters for reading, downloading and clearing. */
 export const LogFilters = partial({
@@ -48,11 +48,7 @@ export type DownloadQuery = Type.Static<typeof DownloadQuery>
 
 export const HistogramQuery = partial({
   ...LogFilters.properties,
-  step: text('Duration of one point. The default gives at most 120 points', {
-    pattern: '^[1-9]\\d{0,4}(s|m|h|d)$',
-    expected: 'a duration, such as 10s, 5m or 1h',
-    examples: ['1m'],
-  }),
+  step: stepField('at most 120 points'),
 })
 export type HistogramQuery = Type.Static<typeof HistogramQuery>
 

@@ -1,6 +1,8 @@
 import * as Type from 'typebox'
 import { integer, objects, partial, text, textOrNull } from '../../kernel/fields.ts'
 import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../../kernel/wire.ts'
+import { ServerId } from '../../servers/shared/server-fields.ts'
+import { stepField } from '../time-range.ts'
 import { KINDS } from './record/series-table.ts'
 import { WINDOWS } from './windows.ts'
 
@@ -8,7 +10,6 @@ export const LABEL_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f]{1,256}$'
 export const NAME_PATTERN = '^[A-Za-z_][A-Za-z0-9_.:/-]{0,127}$'
 
 const Window = Type.Enum(WINDOWS, { default: '5m', description: 'Counted back from now' })
-const ServerId = Type.String({ pattern: ID_PATTERN, examples: ['github'] })
 const Tool = Type.String({ pattern: LABEL_PATTERN, examples: ['search'] })
 const AgentType = Type.String({ pattern: ID_PATTERN, examples: ['claude-code'] })
 
@@ -16,11 +17,7 @@ export const WindowQuery = partial({ window: Window })
 export const ToolsQuery = partial({ window: Window, server_id: ServerId })
 export const SeriesQuery = partial({
   window: Window,
-  step: text('Duration of one point. The default gives about 60 to 170 points', {
-    pattern: '^[1-9]\\d{0,4}(s|m|h|d)$',
-    expected: 'a duration, such as 10s, 5m or 1h',
-    examples: ['1m'],
-  }),
+  step: stepField('about 60 to 170 points'),
   kind: Type.Enum([...KINDS, 'resources'] as const, {
     default: 'tool_call',
     description: '`resources`: CPU and memory of each server',
@@ -150,18 +147,11 @@ export type ServerPoint = Type.Static<typeof ServerPoint>
 
 const Measured = (example: number) =>
   Type.Union([
-    Type.Object({
-      avg: Type.Number({ examples: [example] }),
-      max: Type.Number({ examples: [example] }),
-    }),
+    Type.Object({ avg: Type.Number({ examples: [example] }), max: Type.Number({ examples: [example] }) }),
     Type.Null(),
   ])
 const ResourcePoint = Type.Object(
-  {
-    ts: Timestamp,
-    cpu_pct: Measured(1.4),
-    rss_bytes: Measured(52_428_800),
-  },
+  { ts: Timestamp, cpu_pct: Measured(1.4), rss_bytes: Measured(52_428_800) },
   { description: 'The sum of all processes of the server; null while it did not run' },
 )
 export type ResourcePoint = Type.Static<typeof ResourcePoint>

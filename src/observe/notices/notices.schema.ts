@@ -59,10 +59,7 @@ component({ Notice: NoticeView }, 'Something that needs a person')
 export const NoticeList = listOf(NoticeView)
 
 export const NoticeQuery = partial({
-  state: Type.Enum(['open', 'all'], {
-    default: 'open',
-    description: '`open`: neither resolved nor muted',
-  }),
+  state: Type.Enum(['open', 'all'], { default: 'open', description: '`open`: neither resolved nor muted' }),
   ...pageQuery(),
 })
 export type NoticeQuery = Type.Static<typeof NoticeQuery>

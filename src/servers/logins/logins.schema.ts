@@ -88,10 +88,7 @@ export const OAuthInput = partial({
     ...HttpUrl,
     description: 'The only authorization server to use. Required with a secret or a key',
   } as typeof HttpUrl,
-  scopes: {
-    ...ScopeList,
-    description: 'Replaces the discovered scopes',
-  } as typeof ScopeList,
+  scopes: { ...ScopeList, description: 'Replaces the discovered scopes' } as typeof ScopeList,
   redirect_host: Type.Enum(['127.0.0.1', 'localhost'], {
     description: 'The host of the redirect URI, for issuers that accept only one of them. Default: 127.0.0.1',
   }),

@@ -28,9 +28,7 @@ const INSTALL: ErrorCode[] = [
 ]
 const UPDATE: ErrorCode[] = [...INSTALL, 'update_failed']
 
-const ById = Type.Object({
-  id: text('The id, or the name', { examples: ['playwright-mcp-1a2b3c'] }),
-})
+const ById = Type.Object({ id: text('The id, or the name', { examples: ['playwright-mcp-1a2b3c'] }) })
 const Scoped = Type.Object({
   scope: Type.String({ examples: ['@modelcontextprotocol'] }),
   name: Type.String({ examples: ['server-everything'] }),

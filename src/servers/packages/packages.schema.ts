@@ -39,9 +39,7 @@ export const UpdateQuery = partial({
     'Respond at once with the id of a job, which waits for `POST /api/jobs/{id}/continue` before it replaces the old version. After 10 minutes it is cancelled',
   ),
 })
-export const RemoveQuery = partial({
-  force: boolean('Uninstall even if servers use the package'),
-})
+export const RemoveQuery = partial({ force: boolean('Uninstall even if servers use the package') })
 export const UpdateInput = partial({ version: Version })
 component({ UpdateInput }, 'The version to update to')
 

@@ -40,9 +40,7 @@ export const Tag = Type.String({
 export const Tags = Type.Array(Tag, { maxItems: 32, uniqueItems: true, examples: [['work']] })
 
 /** The parameter of a path. Any string is accepted: one that is neither an id nor a name leads to a 404. */
-export const ServerKey = Type.Object({
-  id: text('The id, or the exact name', { examples: ['github'] }),
-})
+export const ServerKey = Type.Object({ id: text('The id, or the exact name', { examples: ['github'] }) })
 
 export const recordFields = {
   created_at: Timestamp,

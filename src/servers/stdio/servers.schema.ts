@@ -35,10 +35,7 @@ const DesiredState = Type.Enum(['running', 'stopped'], {
 })
 export type DesiredState = Type.Static<typeof DesiredState>
 
-const exit = {
-  code: orNull(Type.Integer()),
-  signal: orNull(Type.String({ examples: ['SIGKILL'] })),
-}
+const exit = { code: orNull(Type.Integer()), signal: orNull(Type.String({ examples: ['SIGKILL'] })) }
 const stderr_tail = texts('The last lines on stderr')
 const LastExit = Type.Object({ ...exit, at: Timestamp, stderr_tail })
 const ran_s = Type.Number({ description: 'From the start of the process' })

@@ -38,10 +38,7 @@ export const MetricEvent = closed({
     }),
     request_bytes: Bytes,
     response_bytes: Bytes,
-    name: Type.String({
-      pattern: NAME_PATTERN,
-      expected: 'at most 128 letters, digits or _ . : / -',
-    }),
+    name: Type.String({ pattern: NAME_PATTERN, expected: 'at most 128 letters, digits or _ . : / -' }),
     value: Type.Number({ minimum: 0, maximum: MAX_VALUE }),
     labels: mapOf(
       '^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$',
