@@ -115,7 +115,7 @@ const installed = (name, file, more = {}) => ({
   ...more,
 })
 
-/** Real servers that `npm test` compares, too. */
+/** Real servers that the tests compare, too: the first one in `npm test`, all of them in `npm run goals`. */
 export const INSTALLED = () => [
   installed('@modelcontextprotocol/server-everything', 'dist/index.js', {
     calls: [

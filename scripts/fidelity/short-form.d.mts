@@ -15,7 +15,7 @@ interface Sdk {
 interface Bed {
   close(): Promise<void>
 }
-export const SERVERS: readonly Server[]
+export const serversFor: (full: boolean) => readonly Server[]
 export function loadSdks(): Promise<readonly Sdk[]>
 export function openBed(): Promise<Bed>
 export function rowOf(server: Server, bed: Bed, sdks: readonly Sdk[]): Promise<Row>

@@ -344,4 +344,5 @@ function answer(waiting: Waiter[], outcome: StartOutcome): void {
 function orExit<T>({ ended }: Launched, otherwise: T): Promise<T | { exit: Exit }> {
   return Promise.race([ended.then((exit) => ({ exit })), sleep(EXIT_WITHIN_MS, otherwise, { ref: false })])
 }
-const EXIT_WITHIN_MS = 250
+/** On a busy machine the exit is reported long after the pipes are closed. */
+const EXIT_WITHIN_MS = 2000

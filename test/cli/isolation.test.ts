@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cliEnv, runCli } from '../support/cli.ts'
 import { canRun, startEngine } from '../support/engines.ts'
-import { ownFolder } from '../support/folder.ts'
+import { onDisk, ownFolder } from '../support/folder.ts'
 import { imageRegistry } from '../support/image-registry.ts'
 import { PLACES } from '../support/places.ts'
 import { get, post, register } from '../support/running-servers.ts'
 import { openTestService } from '../support/test-service.ts'
+
+onDisk()
 
 const FILESYSTEM = createRequire(import.meta.url).resolve(
   '@modelcontextprotocol/server-filesystem/dist/index.js',

@@ -3,10 +3,12 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cliEnv, runCli } from '../support/cli.ts'
-import { ownFolder } from '../support/folder.ts'
+import { onDisk, ownFolder } from '../support/folder.ts'
 import { PLACES } from '../support/places.ts'
 import { get } from '../support/running-servers.ts'
 import { openTestService } from '../support/test-service.ts'
+
+onDisk()
 
 const FILESYSTEM = createRequire(import.meta.url).resolve(
   '@modelcontextprotocol/server-filesystem/dist/index.js',

@@ -5,13 +5,15 @@ import {
   loadSdks,
   openBed,
   rowOf,
-  SERVERS,
+  serversFor,
   staleIn,
 } from '../../scripts/fidelity/short-form.mjs'
+import { FULL } from '../support/full-or-short.ts'
 
 /** `npm run fidelity` compares more real servers in the same way. */
 const onPosix = describe.runIf(process.platform !== 'win32') // servers are ended by their process groups
 const PATIENCE_MS = 300_000
+const SERVERS = serversFor(FULL)
 
 onPosix('fidelity', () => {
   let sdks: Awaited<ReturnType<typeof loadSdks>> = []

@@ -131,8 +131,8 @@ describe('the gate', { timeout: 600_000 }, () => {
     const { alone, pairs } = pairwiseRequests(gateTable(portOf(service)))
     let [sent, wrong] = [0, 0]
     for (const [index, door] of doors.entries()) {
-      // Short form: each route gets one of 32 parts of the pairs, another one than its neighbours.
-      const own = FULL ? pairs : pairs.filter((_, n) => n % 32 === index % 32)
+      // Short form: each route gets one of 64 parts of the pairs, another one than its neighbours.
+      const own = FULL ? pairs : pairs.filter((_, n) => n % 64 === index % 64)
       const found = await sendAll(portOf(service), door, [...alone, ...own])
       sent += alone.length + own.length
       wrong += found.length

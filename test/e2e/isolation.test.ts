@@ -5,11 +5,14 @@ import type { JobView } from '../../src/servers/jobs/jobs.routes.ts'
 import { Engine } from '../../src/supervisor/places/container/engine.ts'
 import { findImage } from '../../src/supervisor/places/container/images.ts'
 import { canRun, startEngine } from '../support/engines.ts'
+import { onDisk } from '../support/folder.ts'
 import { imageRegistry } from '../support/image-registry.ts'
 import { atEnd, sharedByTests } from '../support/lifetime.ts'
 import { PLACES, refusedNamespaces, withoutBubblewrap } from '../support/places.ts'
 import { openService } from '../support/service-process.ts'
 import { TOKEN } from '../support/token.ts'
+
+onDisk()
 
 const hasSandbox = PLACES.some(({ name, isThere }) => name === 'sandbox' && isThere)
 const MISSING_SOCKET = '/run/toolroom-test/missing.sock'

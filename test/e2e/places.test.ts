@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { Engine } from '../../src/supervisor/places/container/engine.ts'
 import { commandLine, listPids } from '../../src/supervisor/platform/linux/proc.ts'
 import { canRun, NODE_IMAGE, startEngine } from '../support/engines.ts'
-import { ownFolder } from '../support/folder.ts'
+import { onDisk, ownFolder } from '../support/folder.ts'
 import { Agent, newKey, textOf } from '../support/gateway.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { PLACES, refusedNamespaces, withoutBubblewrap } from '../support/places.ts'
@@ -13,6 +13,8 @@ import { byNode } from '../support/real-servers.ts'
 import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 import { TOKEN } from '../support/token.ts'
+
+onDisk()
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const sandbox = PLACES.find(({ name }) => name === 'sandbox')

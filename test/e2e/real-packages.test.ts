@@ -1,15 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { npmOfThisComputer } from '../../scripts/outside-env.mjs'
 import type { Installed } from '../../src/servers/packages/packages.schema.ts'
+import { some } from '../support/full-or-short.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { openService } from '../support/service-process.ts'
 
 /** Popular packages, from the registry that this npm is configured for, or from its cache. */
-const REAL = [
-  { name: '@modelcontextprotocol/server-everything', server: 'everything', args: [] },
-  { name: '@modelcontextprotocol/server-memory', server: 'memory', args: [] },
-  { name: '@modelcontextprotocol/server-filesystem', server: 'filesystem', args: [process.cwd()] },
-]
+const REAL = some(
+  [
+    { name: '@modelcontextprotocol/server-everything', server: 'everything', args: [] },
+    { name: '@modelcontextprotocol/server-memory', server: 'memory', args: [] },
+    { name: '@modelcontextprotocol/server-filesystem', server: 'filesystem', args: [process.cwd()] },
+  ],
+  3,
+)
 
 describe.runIf(process.platform === 'linux')('real packages', () => {
   /** All of them are installed at once. */

@@ -2,8 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { npmOfThisComputer } from '../../scripts/outside-env.mjs'
 import { SERVERS } from '../../scripts/verify-sandbox/servers.mjs'
 import { tryServer } from '../../scripts/verify-sandbox/try-server.mjs'
+import { onDisk } from '../support/folder.ts'
 import { PLACES } from '../support/places.ts'
 import { openService } from '../support/service-process.ts'
+
+onDisk()
 
 const sandbox = PLACES.find(({ name }) => name === 'sandbox')
 /** Those of `npm run verify:sandbox` that the tests install anyway. */

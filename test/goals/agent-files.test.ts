@@ -21,13 +21,13 @@ import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { put, textOf } from '../support/agents.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
+import { FULL, some } from '../support/full-or-short.ts'
 import { openService } from '../support/service-process.ts'
 
 /** The script of the goals R5, R6. */
 
-const FULL = process.env.TOOLROOM_GOALS === 'full'
 /** Kills that interrupt a change. Others fall between two changes. */
-const KILLS = FULL ? 250 : 4
+const KILLS = FULL ? 250 : 2
 const INTERLEAVINGS = FULL ? 5000 : 40
 
 const script = (name: string) => fileURLToPath(new URL(`../support/${name}.mjs`, import.meta.url))
@@ -162,7 +162,7 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
     expect(statSync(linked).mode & 0o777).toBe(0o640)
   })
 
-  test.each(KILL_POINTS.filter((_, n) => FULL || n % 2 === 1))(
+  test.each(some(KILL_POINTS, 3, 1))(
     'a kill %s leaves no entry that is not managed, no key outside of its file and no file half changed (R5)',
     async (_, request, KILL_AT) => {
       const home = ownFolder()
@@ -228,7 +228,7 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
     },
   )
 
-  test.each(TAKE_OVERS.filter((_, n) => FULL || n > 0))(
+  test.each(some(TAKE_OVERS, 2, 1))(
     'a kill %s restores every byte with the next disconnect (R5)',
     async (_, request, KILL_AT) => {
       const home = ownFolder()

@@ -18,7 +18,7 @@ import { AUTHORISED, type TestService, TOKEN } from '../support/test-service.ts'
 import { openWithServers } from '../support/with-servers.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
-const RUNS = FULL ? 200_000 : 400
+const RUNS = FULL ? 200_000 : 250
 /** More requests, because a leak of a few kilobytes each must exceed the limit. */
 const SENT = FULL ? 200_000 : 4000
 const PATIENCE_MS = FULL ? 30 * 60_000 : 600_000

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { processesMarked } from '../../src/supervisor/platform/linux/proc.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
+import { FULL, some } from '../support/full-or-short.ts'
 import { NPMS, pathWithNpm } from '../support/npm-versions.ts'
 import {
   houseWithNpm,
@@ -19,8 +20,6 @@ import { openService } from '../support/service-process.ts'
 import { AUTHORISED } from '../support/test-service.ts'
 
 /** The script of the goal R25. */
-
-const FULL = process.env.TOOLROOM_GOALS === 'full'
 
 /** Everything that npm would not read as the name of a package in its registry. */
 const HOSTILE = [
@@ -135,7 +134,7 @@ function expectNothing(npm: string, what: string, { ran, connections }: Outside)
   figure('R25', `npm ${npm}: connections made for ${what}`, connections.length, { exactly: 0 })
 }
 
-// The first run on a machine downloads both.
+// The first run on a machine downloads both. In the short form every test has one of them.
 beforeAll(() => void NPMS.map(pathWithNpm), 300_000)
 
 describe('hostile packages', () => {
@@ -158,7 +157,7 @@ describe('hostile packages', () => {
     expect(packageFolders(service.data)).toEqual([])
   })
 
-  test.each(NPMS)(
+  test.each(some(NPMS, 2, 1))(
     'R25, npm %s: no install script of a package or its dependencies runs, and no file is written outside of the data folder',
     async (npm) => {
       const count = FULL ? 40 : 6
@@ -199,7 +198,7 @@ describe('hostile packages', () => {
     600_000,
   )
 
-  test.each(NPMS)(
+  test.each(some(NPMS, 2, 0))(
     'R25, npm %s: a dependency from outside of the registry is neither fetched nor run, however deep it is',
     async (npm) => {
       const { service, home, registry, outside } = await houseWithNpm(npm)
@@ -235,7 +234,7 @@ describe('hostile packages', () => {
     FULL ? 1_800_000 : 600_000,
   )
 
-  test.each(NPMS)(
+  test.each(some(NPMS, 2, 1))(
     'R25, npm %s: what a package carries in a lock file or a bundle of its own leads npm nowhere else',
     async (npm) => {
       const { service, home, registry, outside } = await houseWithNpm(npm)
@@ -290,7 +289,7 @@ describe('hostile packages', () => {
     600_000,
   )
 
-  test.each(NPMS)(
+  test.each(some(NPMS, 2, 0))(
     'R25, npm %s: aliases of packages in the registry, ranges, tags and peers are installed, and scripts run if they are allowed',
     async (npm) => {
       const { service, home, outside } = await houseWithNpm(npm, [

@@ -5,7 +5,7 @@ import { WINDOW, WINDOWS, type WindowName } from '../../src/observe/metrics/wind
 import { event, NOON, openRecorder } from '../support/metrics.ts'
 import { randomFrom } from '../support/random.ts'
 
-const CALLS = process.env.TOOLROOM_GOALS === 'full' ? 1_000_000 : 60_000
+const CALLS = process.env.TOOLROOM_GOALS === 'full' ? 1_000_000 : 20_000
 const BATCH = 1000
 const SHARES = [0.5, 0.9, 0.95, 0.99]
 const WITHIN = 0.01

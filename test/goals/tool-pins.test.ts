@@ -14,7 +14,7 @@ import { AUTHORISED, openTestService } from '../support/test-service.ts'
 
 /** Full run: one tool at a time. Short run: all tools at once, each in another field. */
 const FULL = process.env.TOOLROOM_GOALS === 'full'
-const TOOLS = 100
+const TOOLS = FULL ? 100 : 40
 const PATIENCE_MS = FULL ? 1_800_000 : 600_000
 
 type Announcement = Facts['tools_changed']

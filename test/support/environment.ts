@@ -6,3 +6,8 @@ delete process.env.NODE_EXTRA_CA_CERTS
 
 // Without it, the services of the tests would ask the login shell for its PATH.
 process.env.TERM ||= 'dumb'
+
+// A file may choose the disk instead (test/support/folder.ts).
+const { TOOLROOM_TEST_MEMORY } = process.env
+if (TOOLROOM_TEST_MEMORY === undefined) delete process.env.TOOLROOM_TEST_FOLDER
+else process.env.TOOLROOM_TEST_FOLDER = TOOLROOM_TEST_MEMORY

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { onDisk } from '../../../test/support/folder.ts'
 import { atEnd, sharedByTests } from '../../../test/support/lifetime.ts'
 import { PLACES, type PlaceOfTest } from '../../../test/support/places.ts'
 import { post, register, until } from '../../../test/support/running-servers.ts'
 import { openTestService } from '../../../test/support/test-service.ts'
 import { Engine } from './container/engine.ts'
+
+onDisk()
 
 const OWN_CODE: Readonly<Record<string, string>> = { none: 'local', docker: 'container', podman: 'container' }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { runs } from '../../../../test/support/full-or-short.ts'
+import { runs, some } from '../../../../test/support/full-or-short.ts'
 import { stopwatch } from '../../../../test/support/measuring.ts'
 import { AppError } from '../../../kernel/errors.ts'
 import { parseSnippet, readSnippet, type Snippet } from './snippet.ts'
@@ -35,7 +35,7 @@ function checked(run: () => Snippet): Snippet | undefined {
 
 const fill = (piece: string) => piece.repeat(Math.floor(MEGABYTE / piece.length))
 
-test.each([
+const HOSTILE = [
   ['open braces', fill('{')],
   ['open brackets in a map', `{"a":${fill('[').slice(10)}`],
   ['brackets that never match', `{"a":${fill('[},').slice(10)}`],
@@ -95,7 +95,9 @@ test.each([
   ['a TOML string', `[mcp_servers.x]\ncommand = """${fill('x\n').slice(100)}"""`],
   ['a link', `cursor://anysphere.cursor-deeplink/mcp/install?name=x&config=${fill('A').slice(100)}`],
   ['a link in a link', `https://vscode.dev/redirect?url=${fill('vscode:mcp/install?').slice(100)}`],
-])('a megabyte of %s is parsed within 10 s', (_, text) => {
+] as const
+
+test.each(some(HOSTILE, 2))('a megabyte of %s is parsed within 10 s', (_, text) => {
   expect(text.length).toBeLessThanOrEqual(MEGABYTE)
   const spent = stopwatch()
   checked(() => parseSnippet(text))

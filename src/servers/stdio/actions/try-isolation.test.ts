@@ -2,11 +2,13 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { ownFolder } from '../../../../test/support/folder.ts'
+import { onDisk, ownFolder } from '../../../../test/support/folder.ts'
 import { PLACES } from '../../../../test/support/places.ts'
 import { get, post, register } from '../../../../test/support/running-servers.ts'
 import { openTestService } from '../../../../test/support/test-service.ts'
 import { add } from '../../../../test/support/with-servers.ts'
+
+onDisk()
 
 const FILESYSTEM = createRequire(import.meta.url).resolve(
   '@modelcontextprotocol/server-filesystem/dist/index.js',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test, vi } from 'vitest'
 import { canRun, NODE_IMAGE, type RunningEngine, startEngine } from '../../../../test/support/engines.ts'
-import { ownFolder } from '../../../../test/support/folder.ts'
+import { onDisk, ownFolder } from '../../../../test/support/folder.ts'
 import { imageRegistry } from '../../../../test/support/image-registry.ts'
 import { atEnd, sharedByTests } from '../../../../test/support/lifetime.ts'
 import { Container, endLeftovers } from './container.ts'
@@ -12,6 +12,8 @@ import type { ContainerSpec } from './container-spec.ts'
 import { Engine, EngineError } from './engine.ts'
 import { explainEngine } from './explain-engine.ts'
 import { findImage, pullImage } from './images.ts'
+
+onDisk()
 
 const INSTALLATION = 'installation-of-the-test'
 

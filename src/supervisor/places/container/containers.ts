@@ -15,6 +15,9 @@ export interface ContainersDeps {
   readonly marks: Marks
 }
 
+/** How long a user waits for the name of the engine. */
+const INFO_MS = 5000
+
 /** Runs servers in containers of the engine that is there. */
 export class Containers {
   readonly #deps: ContainersDeps
@@ -52,7 +55,7 @@ export class Containers {
     const found = this.#socket()
     if (!found.ok) return unable<'docker' | 'podman'>(null, found.obstacle)
     try {
-      const { name, version } = await engineInfo(new Engine(found.path))
+      const { name, version } = await engineInfo(new Engine(found.path), INFO_MS)
       return able(name, version)
     } catch (error) {
       if (!(error instanceof EngineError)) throw error

@@ -141,12 +141,9 @@ interface EngineInfo {
   readonly version: string | null
 }
 
-/** Shorter than for other requests, because a user waits for it. */
-const INFO_MS = 5000
-
 /** Which engine it is. Rejects with an EngineError. */
-export async function engineInfo(engine: Engine): Promise<EngineInfo> {
-  const said = await engine.get('/version', {}, INFO_MS)
+export async function engineInfo(engine: Engine, withinMs?: number): Promise<EngineInfo> {
+  const said = await engine.get('/version', {}, withinMs)
   const { Components: components = [], Version: version } = isRecord(said) ? said : {}
   const isPodman = JSON.stringify(components).includes('Podman Engine')
   return {

@@ -4,12 +4,14 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { bundled } from '../../../../test/support/bundled.ts'
-import { ownFolder } from '../../../../test/support/folder.ts'
+import { onDisk, ownFolder } from '../../../../test/support/folder.ts'
 import { atEnd } from '../../../../test/support/lifetime.ts'
 import { onPath } from '../../../../test/support/on-path.ts'
 import { type LostFiles, lostFiles } from './lost-files.ts'
 import { Sandbox } from './sandbox.ts'
 import { trialArgs } from './sandbox-arguments.ts'
+
+onDisk()
 
 const bwrap = onPath('bwrap')
 const isUsable = bwrap !== undefined && spawnSync(bwrap, trialArgs(bwrap)).status === 0

@@ -1,10 +1,12 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test as onEverySystem } from 'vitest'
-import { ownFolder } from '../../../../test/support/folder.ts'
+import { onDisk, ownFolder } from '../../../../test/support/folder.ts'
 import { SYSTEM_FOLDERS } from '../../../kernel/server-state.ts'
 import { type Confinement, mountsOf } from './mounts.ts'
 import { profileOf } from './sandbox-arguments.ts'
+
+onDisk()
 
 /** Windows has no sandbox. */
 const test = onEverySystem.skipIf(process.platform === 'win32')

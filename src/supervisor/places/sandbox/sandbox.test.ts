@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { ownFolder } from '../../../../test/support/folder.ts'
+import { onDisk, ownFolder } from '../../../../test/support/folder.ts'
 import { atEnd } from '../../../../test/support/lifetime.ts'
 import { onPath } from '../../../../test/support/on-path.ts'
 import { refusedNamespaces } from '../../../../test/support/places.ts'
@@ -18,6 +18,8 @@ import type { Confinement } from './mounts.ts'
 import { bubblewrapMissing, namespacesRefused } from './remedy.ts'
 import { Sandbox, type SandboxDeps } from './sandbox.ts'
 import { trialArgs } from './sandbox-arguments.ts'
+
+onDisk()
 
 const bwrap = onPath('bwrap')
 const isUsable = bwrap !== undefined && spawnSync(bwrap, trialArgs(bwrap)).status === 0
