@@ -17,9 +17,9 @@ import { openDesiredStates } from '../store/desired-states.store.ts'
 import { openPackageStore } from '../store/packages.store.ts'
 import { thisPlatform } from '../supervisor/platform/this-platform.ts'
 import type { Basics } from './basics.ts'
-import { openGateway } from './gateway.ts'
+import { openCatalogues, openGateway } from './gateway.ts'
 import { openCalls, openEvents, openMetrics, openNotices } from './observe.ts'
-import { openCatalogues, openRuntime } from './stdio-runtime.ts'
+import { openRuntime } from './stdio-runtime.ts'
 
 export type AgentsPath = Awaited<ReturnType<typeof openAgentsPath>>
 

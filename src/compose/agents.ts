@@ -1,11 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Agents, type Deps as AgentsDeps } from '../agents/agents.service.ts'
+import { Agents } from '../agents/agents.service.ts'
 import type { Platform } from '../agents/catalogue/catalogue.ts'
 import type { RegisteredServer } from '../agents/catalogue/server-definition.ts'
 import { Backups } from '../agents/files/backups.ts'
-import type { Keys } from '../gateway/keys/keys.service.ts'
 import type { Config } from '../kernel/config/config.ts'
 import { lastingProgram, removeUnusedCopies } from '../kernel/config/lasting-program.ts'
 import { serviceFile } from '../kernel/config/paths.ts'
@@ -15,20 +14,23 @@ import type { HttpServers } from '../servers/http/http-servers.service.ts'
 import { type ProgramOf, programFor } from '../servers/stdio/run-settings.ts'
 import type { Server } from '../servers/stdio/servers.schema.ts'
 import type { Servers } from '../servers/stdio/servers.service.ts'
+import { openOwnership } from '../store/agents.store.ts'
+import type { AgentsPath } from './agents-path.ts'
 import type { Basics } from './basics.ts'
-
-interface Deps extends Pick<AgentsDeps, 'registered' | 'offeredTo' | 'view' | 'ownership'> {
-  readonly keys: Keys
-  readonly address: string
-}
 
 /** The program of agents' bridges, for tests that run the sources. */
 const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 /** The agents, connected to the registered servers and to the gateway. */
-export function openAgents(basics: Basics, { ownership, registered, keys, offeredTo, view, address }: Deps) {
-  const { config, options, folder, facts, log } = basics
+export async function openAgents(
+  basics: Basics,
+  { address, gateway }: AgentsPath,
+  registered: () => Promise<RegisteredServer[]>,
+): Promise<Agents> {
+  const { config, options, folder, facts, log, database, vault } = basics
+  const { keys, keyStore, offeredTo, view } = gateway
   const { mainFile = BUILT } = options
+  const ownership = await openOwnership(database, vault, keyStore)
   const written = [...ownership.all().map(({ path }) => path), serviceFile(config.platform, folder)]
   removeUnusedCopies(folder, mainFile, written).catch((error) =>
     log.warn({ error }, 'unused copies of Toolroom could not be removed'),

@@ -5,15 +5,46 @@ import { createVisibility } from '../gateway/catalogue/visibility.service.ts'
 import { createGateway } from '../gateway/gateway.ts'
 import type { KeyView } from '../gateway/keys/keys.schema.ts'
 import { createKeys } from '../gateway/keys/keys.service.ts'
-import { approvalOf, type Pins } from '../gateway/pins/pins.ts'
+import { ChangeLog } from '../gateway/pins/log-changes.ts'
+import { approvalOf, Pins } from '../gateway/pins/pins.ts'
 import { createPresets } from '../gateway/presets/presets.service.ts'
 import { VERSION } from '../kernel/version.ts'
 import type { CallRecorder } from '../servers/shared/calls.ts'
-import type { Catalogues } from '../servers/shared/catalogues.ts'
+import { Catalogues } from '../servers/shared/catalogues.ts'
 import type { Upstreams } from '../servers/shared/upstreams.ts'
 import { openAgentToolsStore, openPresetStore } from '../store/agent-tools.store.ts'
 import { openKeyStore } from '../store/keys.store.ts'
+import { pinStore } from '../store/pins.store.ts'
+import { catalogueStore } from '../store/servers.store.ts'
 import type { Basics } from './basics.ts'
+
+/** The catalogues of all servers, and the approved definitions in them. */
+export async function openCatalogues(basics: Basics) {
+  const { config, database, table, facts, secrets, log, closer, audit } = basics
+  const redact = (text: string) => secrets.redact(text)
+  const onError = (error: unknown) => log.warn({ error }, 'a change to tools could not be saved')
+  const changeLog = new ChangeLog({ log, audit, onError })
+  const pins = await Pins.open({
+    store: pinStore(database, table),
+    facts,
+    changeLog,
+    hold: config.hold_changed_tools,
+    redact,
+    now: Date.now,
+    onError,
+  })
+  closer.add('the tool pins', () => pins.close())
+  const catalogues = await Catalogues.open({
+    store: catalogueStore(database, table),
+    pins,
+    facts,
+    redact,
+    now: Date.now,
+    onError: (server_id, error) => log.warn({ server_id, error }, 'tool list could not be saved'),
+  })
+  closer.add('the catalogues', () => catalogues.save())
+  return { catalogues, pins }
+}
 
 interface Deps {
   readonly access: { readonly token: AccessToken; readonly guesses: Guesses }

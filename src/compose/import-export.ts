@@ -1,7 +1,6 @@
 import type { Static } from 'typebox'
 import type { Agents } from '../agents/agents.service.ts'
 import type { RegisteredServer } from '../agents/catalogue/server-definition.ts'
-import type { Secrets } from '../api/secrets/secrets.service.ts'
 import { AgentToolsInput } from '../gateway/catalogue/visibility.schema.ts'
 import { PresetInput } from '../gateway/presets/presets.schema.ts'
 import { createAgentImport } from '../import/agent-import.ts'
@@ -9,38 +8,24 @@ import { createFileExport } from '../import/file-export.ts'
 import { FileImport } from '../import/file-import.ts'
 import { ServerKinds } from '../import/server-kinds.ts'
 import { createSnippetImport } from '../import/snippet-import.ts'
-import type { AuditEntry } from '../kernel/facts.ts'
 import { problemIn } from '../kernel/validate.ts'
 import { VERSION } from '../kernel/version.ts'
 import type { Caller } from '../kernel/wire.ts'
-import type { HttpServers } from '../servers/http/http-servers.service.ts'
-import type { Packages } from '../servers/packages/packages.service.ts'
-import type { References } from '../servers/shared/definition/definition-references.ts'
-import type { FindProgram } from '../servers/stdio/actions/diagnose.ts'
-import type { Servers } from '../servers/stdio/servers.service.ts'
-import type { openGateway } from './gateway.ts'
-
-interface Parts {
-  readonly servers: Servers
-  readonly httpServers: HttpServers
-  readonly references: References
-  readonly namedSecrets: Secrets
-  readonly packages: Packages
-  readonly agents: Pick<Agents, 'importable' | 'usedBy'>
-  readonly registered: () => Promise<readonly RegisteredServer[]>
-  readonly gateway: Pick<Awaited<ReturnType<typeof openGateway>>, 'agentTools' | 'visibility' | 'presets'>
-  readonly home: string
-  readonly runtime: { readonly findProgram: FindProgram }
-  readonly audit: (entry: AuditEntry) => Promise<void>
-}
+import type { AgentsPath } from './agents-path.ts'
+import type { Basics } from './basics.ts'
 
 /** The imports of snippets, of agents' files and of exported files, and the export. */
-export function openImports(parts: Parts) {
-  const { references, namedSecrets, packages, agents, registered, gateway, home, runtime, audit } = parts
-  const kinds = new ServerKinds(parts)
+export function openImports(
+  { config, references, namedSecrets, audit }: Basics,
+  { gateway, tools }: AgentsPath,
+  agents: Pick<Agents, 'importable' | 'usedBy'>,
+  registered: () => Promise<readonly RegisteredServer[]>,
+) {
+  const { servers, httpServers, packages, runtime } = tools
+  const kinds = new ServerKinds({ servers, httpServers, references })
   const common = {
     kinds,
-    home,
+    home: config.platform.home,
     isOwnSetting: (name: string) => references.isOwnSetting(name),
     namedSecrets,
     install: (spec: string, by: Caller) => packages.installForServer(spec, by),

@@ -38,26 +38,12 @@ interface Parts {
   readonly options: { readonly openStores: OpenStores; readonly warn: (sentence: string) => void }
 }
 
-export interface Logging {
-  readonly log: Log
-  readonly store: LogStore
-  readonly calls: CallStore
-  /** Starts the thread of both stores now, because they will be read. */
-  readonly startStores: () => void
-  readonly pipeline: LogPipeline
-  readonly serverLines: ServerLines
-  /** Why log lines cannot be stored, or were lost in the last seconds; undefined while none are. */
-  lossReason(): string | undefined
-  /** Copies audit rows into the log from now on, and those that it has lost. */
-  mirrorAudit(database: ConfigurationDatabase, isServer: (id: string) => boolean): void
-}
-
 const FLUSH_MS = 4_000
 /** A loss counts as recent for this long. */
 const RECENT_MS = 5_000
 
 /** The log: its store, the lines of servers, and what is reported when lines are lost. */
-export async function openLogging(parts: Parts): Promise<Logging> {
+export async function openLogging(parts: Parts) {
   const { folder, config, facts, secrets, closer, options } = parts
   let mirror: AuditMirror | undefined
   let isServer = (_: string) => false
@@ -108,10 +94,8 @@ export async function openLogging(parts: Parts): Promise<Logging> {
     onLoss(total, error instanceof Error ? error.message : String(error))
   }
   const pipeline = new LogPipeline({ store, secrets, facts, now: Date.now, onLost })
-  const serverLines = new ServerLines({
-    push: (entry, repeat) => pipeline.push(entry, repeat),
-    now: Date.now,
-  })
+  const push = pipeline.push.bind(pipeline)
+  const serverLines: ServerLines = new ServerLines({ push, now: Date.now })
   facts.on('server_line', (line) => serverLines.add(line))
   facts.on('server_removed', ({ server_id }) => serverLines.forget(server_id))
   closer.add('the log pipeline', async () => {
@@ -120,20 +104,22 @@ export async function openLogging(parts: Parts): Promise<Logging> {
     await Promise.race([pipeline.flush(), sleep(FLUSH_MS, undefined, { ref: false })])
     lostLines.flush() // of the last lines; the terminal shows it
   })
-  const log = createLog((entry) => pipeline.push(entry), parts.threshold)
+  const log: Log = createLog(push, parts.threshold)
   return {
     log,
     store,
     calls,
+    /** Starts the thread of both stores now, because they will be read. */
     startStores: start,
     pipeline,
     serverLines,
+    /** Why log lines cannot be stored, or were lost in the last seconds; undefined while none are. */
     lossReason: () =>
       pipeline.failure ?? (performance.now() - lastLoss.at < RECENT_MS ? lastLoss.why : undefined),
-    mirrorAudit(database, known) {
-      isServer = known
-      const write = pipeline.push.bind(pipeline)
-      mirror = new AuditMirror({ database, facts, logs: store, write, flush: () => pipeline.flush() })
+    /** Copies audit rows into the log from now on, and those that it has lost. */
+    mirrorAudit(database: ConfigurationDatabase, isKnownServer: typeof isServer): void {
+      isServer = isKnownServer
+      mirror = new AuditMirror({ database, facts, logs: store, write: push, flush: () => pipeline.flush() })
       const mirrored = copyAudit()
       closer.add('the audit mirror', () => mirrored)
     },

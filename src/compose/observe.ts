@@ -16,7 +16,7 @@ import { createMetrics, type Metrics } from '../observe/metrics/metrics.service.
 import { ProcessSampler } from '../observe/metrics/process-figures.ts'
 import { Recorder } from '../observe/metrics/record/recorder.ts'
 import { settingsWarning, weakToken } from '../observe/notices/causes.ts'
-import { createNotices, type Notices, noticeEvents } from '../observe/notices/notices.service.ts'
+import { Notices } from '../observe/notices/notices.service.ts'
 import type { Packages } from '../servers/packages/packages.service.ts'
 import { createCallRecorder } from '../servers/shared/calls.ts'
 import type { Catalogues } from '../servers/shared/catalogues.ts'
@@ -42,10 +42,8 @@ export function openMetrics(
 ): { metrics: Metrics; live: Live } {
   const retentionDays = config.metrics_retention_days
   const servers = () => upstreams.all().map(({ id, kind, status }) => ({ server_id: id, type: kind, status }))
-  const store = new MetricsDatabase({
-    path: join(folder, 'metrics.db'),
-    onTrouble: (message) => log.warn(message),
-  })
+  const onWarning = (message: string) => log.warn(message)
+  const store = new MetricsDatabase({ path: join(folder, 'metrics.db'), onTrouble: onWarning })
   closer.add('the metrics store', () => store.close())
   const onTrouble = (message: string, error: unknown) => log.error({ error }, message)
   const recorder = new Recorder({ store, retentionDays, now: Date.now, servers, onTrouble })
@@ -53,7 +51,8 @@ export function openMetrics(
   recorder.listen(facts)
   const sampler = new ProcessSampler()
   closer.add('the process figures', () => sampler.close())
-  const statuses = (type: 'stdio' | 'http') => () => counted(servers().filter((each) => each.type === type))
+  const statuses = (type: 'stdio' | 'http') => () =>
+    countsByStatus(servers().filter((each) => each.type === type))
   const metrics = createMetrics({
     recorder,
     retentionDays,
@@ -68,18 +67,11 @@ export function openMetrics(
     now: Date.now,
   })
   const summary = () => metrics.summary('5m')
-  const live = createLive({
-    facts,
-    version: VERSION,
-    home: homedir(),
-    summary,
-    servers,
-    now: Date.now,
-  })
+  const live = createLive({ facts, version: VERSION, home: homedir(), summary, servers, now: Date.now })
   return { metrics, live }
 }
 
-function counted(servers: readonly { status: string }[]): Record<string, number> {
+function countsByStatus(servers: readonly { status: string }[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { status } of servers) counts[status] = (counts[status] ?? 0) + 1
   return counts
@@ -106,7 +98,7 @@ export async function openNotices(
   /** Those about a weak token. They are over when the token was replaced by a strong one. */
   const tokenWarnings = token.file === null ? token.warnings : []
   const diskIsFull = () => !database.reserve.hasRoom()
-  const notices = await createNotices({
+  const notices = await Notices.open({
     facts,
     upstreams,
     heldTools: config.hold_changed_tools ? (id) => [...catalogues.held(id).keys()] : undefined,
@@ -136,12 +128,7 @@ export async function openNotices(
     if (logging.pipeline.failure !== undefined) throw new Error(logging.pipeline.failure)
   }
   const checks = { store: () => database.check(), logs: logCheck, disk }
-  const health = createHealth({
-    version: VERSION,
-    notices: () => notices.health(),
-    checks,
-    uptimeMs,
-  })
+  const health = createHealth({ version: VERSION, notices: () => notices.health(), checks, uptimeMs })
   return { notices, health }
 }
 
@@ -164,7 +151,7 @@ export function openEvents({ database, facts, secrets, log, closer }: Basics, no
     sources: {
       audit: auditEvents(database),
       server_status: { ...states, page: async (query) => recorder.flush().then(() => states.page(query)) },
-      notice: noticeEvents(notices),
+      notice: notices.events,
     },
     now: Date.now,
   })

@@ -41,7 +41,6 @@ import { Elicitations } from '../servers/shared/elicitations.ts'
 import { elicitationRoutes } from '../servers/shared/upstreams.routes.ts'
 import type { Upstreams } from '../servers/shared/upstreams.ts'
 import { serverRoutes } from '../servers/stdio/servers.routes.ts'
-import { openOwnership } from '../store/agents.store.ts'
 import { endOrphan, findOrphans } from '../supervisor/orphans/orphans.ts'
 import { openAgents, registeredServers } from './agents.ts'
 import type { AgentsPath } from './agents-path.ts'
@@ -53,35 +52,15 @@ import { openImports } from './import-export.ts'
  * which is loaded while the gateway is already open.
  */
 export async function openRest(basics: Basics, path: AgentsPath): Promise<App> {
-  const { config, options, closer, log, logging, audit, namedSecrets, references } = basics
+  const { config, options, closer, log, logging, audit, namedSecrets } = basics
   const { access, front, gateway, tools, observed } = path
   const { servers, httpServers, runtime } = tools
   const { auth_token_header_name: headerName, protect_reads: protectReads } = config
   const isOwner = hasToken(access.token, headerName)
   const registered = () => registeredServers(servers, httpServers, tools.programOf)
-  const agents = openAgents(basics, {
-    ownership: await openOwnership(basics.database, basics.vault, gateway.keyStore),
-    registered,
-    keys: gateway.keys,
-    offeredTo: gateway.offeredTo,
-    view: gateway.view,
-    address: path.address,
-  })
+  const agents = await openAgents(basics, path, registered)
   path.later.agents = agents
-  const { packages } = tools
-  const imports = openImports({
-    servers,
-    httpServers,
-    references,
-    namedSecrets,
-    packages,
-    agents,
-    registered,
-    gateway,
-    home: config.platform.home,
-    runtime,
-    audit,
-  })
+  const imports = openImports(basics, path, agents, registered)
   const logs = createLogs({
     store: logging.store,
     flush: (patienceMs) => logging.pipeline.flush(patienceMs),
@@ -142,7 +121,7 @@ export async function openRest(basics: Basics, path: AgentsPath): Promise<App> {
       agentRoutes(agents, isOwner),
       agentImportRoutes(imports.agents),
       editRoutes(agents),
-      packageRoutes(packages, isOwner),
+      packageRoutes(tools.packages, isOwner),
       isolationRoutes(isolation),
       jobRoutes(tools.jobs),
       secretRoutes(namedSecrets),

@@ -1,19 +1,14 @@
-import { ChangeLog } from '../gateway/pins/log-changes.ts'
-import { Pins } from '../gateway/pins/pins.ts'
 import { redactText } from '../kernel/secrets/known-secrets.ts'
 import { VERSION } from '../kernel/version.ts'
 import type { ClientEvents } from '../mcp/client/mcp-client.ts'
 import type { InstanceOwner } from '../mcp/protocol/call.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
-import { Catalogues } from '../servers/shared/catalogues.ts'
-import type { TryOut } from '../servers/stdio/actions/trial.ts'
+import type { Catalogues } from '../servers/shared/catalogues.ts'
 import { type Engine, type Instance, InstancePool } from '../servers/stdio/instance-pool.ts'
-import { pinStore } from '../store/pins.store.ts'
-import { catalogueStore } from '../store/servers.store.ts'
 import { Places } from '../supervisor/places/places.ts'
 import type { Platform } from '../supervisor/platform/platform.ts'
 import { marksOf } from '../supervisor/process/mark.ts'
-import { type Command, type Finished, runCommand } from '../supervisor/process/run-command.ts'
+import { type Command, runCommand } from '../supervisor/process/run-command.ts'
 import { ShellPath } from '../supervisor/process/shell-path.ts'
 import { type FindProgram, programFinder } from '../supervisor/process/start-child.ts'
 import { StartSlots } from '../supervisor/start-slots.ts'
@@ -32,31 +27,13 @@ interface Deps {
   readonly isWatched: () => boolean
 }
 
-export interface Runtime {
-  /** Runs the processes of all servers. */
-  readonly engine: Engine
-  /** The processes that run for one client alone. */
-  readonly instances: InstancePool
-  /** The value that marks the environment of every process that Toolroom starts. */
-  readonly mark: string
-  readonly platform: Platform
-  /** Where servers can run. */
-  readonly places: Pick<Places, 'abilities' | 'pullImage'>
-  /** Runs a program until it exits. */
-  readonly run: (command: Command) => Promise<Finished>
-  /** Starts a definition once, lists its tools and ends it. */
-  readonly tryOut: TryOut
-  readonly findProgram: FindProgram
-  /** The PATH of the user's login shell. */
-  readonly shellPath: () => Promise<string | undefined>
-  close(): Promise<void>
-}
+export type Runtime = Awaited<ReturnType<typeof openRuntime>>
 
 /** Runs STDIO servers: processes with MCP clients. First ends the processes that a killed service left behind. */
 export async function openRuntime(
   { config, folder, facts, secrets, log, lock }: Basics,
   { platform, catalogues, isWatched }: Deps,
-): Promise<Runtime> {
+) {
   const clean = (text: string) => redactText(text, secrets)
   const marks = marksOf(folder)
   const mark = marks.ofRun
@@ -141,18 +118,22 @@ export async function openRuntime(
     engine,
     onChange: (server_id) => facts.publish('server_instances', { server_id }),
   })
-  const run: Runtime['run'] = (command) => runCommand(command, { mark, ...starting })
   return {
     engine,
+    /** The processes that run for one client alone. */
     instances,
+    /** The value that marks the environment of every process that Toolroom starts. */
     mark,
     platform,
     places,
-    run,
+    /** Runs a program until it exits. */
+    run: (command: Command) => runCommand(command, { mark, ...starting }),
+    /** Starts a definition once, lists its tools and ends it. */
     tryOut: tryOutWith({ mark, places, clean, slots }),
     findProgram,
+    /** The PATH of the user's login shell. */
     shellPath: () => shellPath.ask(),
-    close: async () => {
+    close: async (): Promise<void> => {
       await shellPath.close()
       await engine.close()
       await groups.close()
@@ -176,41 +157,4 @@ function eventsOfInstance(instance: Instance): ClientEvents & { profile: Instanc
     },
     onNotification: (method, params, clientId) => notify(serverId, method, params, clientId),
   }
-}
-
-/** The catalogues of all servers, and the approved definitions in them. */
-export async function openCatalogues({
-  config,
-  database,
-  table,
-  facts,
-  secrets,
-  log,
-  closer,
-  audit,
-}: Basics) {
-  const redact = (text: string) => secrets.redact(text)
-  const onError = (error: unknown) => log.warn({ error }, 'a change to tools could not be saved')
-  const changeLog = new ChangeLog({ log, audit, onError })
-  const store = pinStore(database, table)
-  const pins = await Pins.open({
-    store,
-    facts,
-    changeLog,
-    hold: config.hold_changed_tools,
-    redact,
-    now: Date.now,
-    onError,
-  })
-  closer.add('the tool pins', () => pins.close())
-  const catalogues = await Catalogues.open({
-    store: catalogueStore(database, table),
-    pins,
-    facts,
-    redact,
-    now: Date.now,
-    onError: (server_id, error) => log.warn({ server_id, error }, 'tool list could not be saved'),
-  })
-  closer.add('the catalogues', () => catalogues.save())
-  return { catalogues, pins }
 }
