@@ -9,7 +9,7 @@ import { agentOf, assertMayChange, configTarget, recordOf } from '../files/confi
 import type { OwnershipStore } from '../files/ownership.ts'
 
 import { type DesiredEntry, desiredFromInput, desiredFromServer } from './desired-entry.ts'
-import type { AddHttpServer, ChangeOptions, ChangeReport, PutServers } from './edit.schema.ts'
+import type { AddHttpServer, ChangeOptions, ChangeReport, EntryInput, PutServers } from './edit.schema.ts'
 import { type GatewayKeys, type KeyKind, keyName, keysAfter } from './gateway-keys.ts'
 import {
   auditOf,
@@ -75,10 +75,7 @@ export class Edit {
       throw invalidField('/servers', 'must be given, or server_ids, or remove')
     const desired = Object.entries(servers ?? {}).map(([name, entry]) => desiredFromInput(name, entry))
     for (const id of server_ids ?? [])
-      desired.push({
-        ...desiredFromServer(known, await this.#find(id)),
-        ...(enable && { enabled: true }),
-      })
+      desired.push({ ...desiredFromServer(known, await this.#find(id)), ...(enable && { enabled: true }) })
     return this.#put(agent, options, by, desired, replace, remove)
   }
 
@@ -90,13 +87,7 @@ export class Edit {
     let desired: DesiredEntry
     if (server_id === undefined) {
       if (name === undefined) throw invalidField('/name', 'is required with a url')
-      const entry = {
-        url,
-        ...(type && { type }),
-        ...(headers && { headers }),
-        ...(enabled !== undefined && { enabled }),
-      }
-      desired = desiredFromInput(name, entry as never, '')
+      desired = desiredFromInput(name, { url, type, headers, enabled } as EntryInput, '')
     } else {
       const server = await this.#find(server_id)
       const { definition } = server
@@ -288,13 +279,8 @@ export class Edit {
 }
 
 /** The entries that change. */
-const namesIn = ({ added, updated, removed, takenNow, restored }: Plan): string[] => [
-  ...added,
-  ...updated,
-  ...removed,
-  ...takenNow,
-  ...restored,
-]
+const namesIn = ({ added, updated, removed, takenNow, restored }: Plan): string[] =>
+  [added, updated, removed, takenNow, restored].flat()
 
 export function publishChange(facts: FactBus, { agent, config }: ConfigTarget): void {
   const { scope, path } = config

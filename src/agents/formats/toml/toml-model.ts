@@ -148,10 +148,9 @@ export function newTable(how: TableHow): Table {
 
 /** `a.b.c = 1` defines `a` and `a.b` as dotted tables. Only the same block may add to them. */
 export function definePair(text: string, table: Table, pair: Pair): void {
-  let within = table
-  pair.names.slice(0, -1).forEach((name, index) => {
-    within = dottedTable(text, within, name, pair, index)
-  })
+  const within = pair.names
+    .slice(0, -1)
+    .reduce((outer, name, index) => dottedTable(text, outer, name, pair, index), table)
   const name = lastOf(pair.names)
   if (within.members.has(name)) throw duplicate(text, pair.start, pair.names)
   within.members.set(name, pair)
@@ -176,34 +175,23 @@ export function defineBlock(text: string, root: Table, block: Block, header: Hea
     .reduce((table, name) => tableOnPath(text, table, name, header), root)
   const name = lastOf(header.names)
   const found = within.members.get(name)
-  if (header.isArray) {
-    const table = newTable({ by: 'block', block })
-    if (found === undefined) within.members.set(name, { type: 'tables', items: [table] })
-    else if (found.type === 'tables') found.items.push(table)
-    else throw duplicate(text, header.start, header.names)
-    return table
+  if (!header.isArray && found?.type === 'table' && found.how.by === 'implied') {
+    found.how = { by: 'block', block }
+    return found
   }
-  if (found === undefined) {
-    const table = newTable({ by: 'block', block })
-    within.members.set(name, table)
-    return table
-  }
-  if (found.type !== 'table' || found.how.by !== 'implied') throw duplicate(text, header.start, header.names)
-  found.how = { by: 'block', block }
-  return found
+  const table = newTable({ by: 'block', block })
+  if (found === undefined) within.members.set(name, header.isArray ? { type: 'tables', items: [table] } : table)
+  else if (header.isArray && found.type === 'tables') found.items.push(table)
+  else throw duplicate(text, header.start, header.names)
+  return table
 }
 
 function tableOnPath(text: string, within: Table, name: string, header: Header): Table {
-  const found = within.members.get(name)
-  if (found === undefined) {
-    const made = newTable({ by: 'implied' })
-    within.members.set(name, made)
-    return made
-  }
-  if (found.type === 'table') return found
-  const last = found.type === 'tables' ? found.items.at(-1) : undefined
-  if (last === undefined) throw duplicate(text, header.start, header.names)
-  return last
+  const found = within.members.get(name) ?? newTable({ by: 'implied' })
+  within.members.set(name, found)
+  const table = found.type === 'tables' ? found.items.at(-1) : found
+  if (table?.type !== 'table') throw duplicate(text, header.start, header.names)
+  return table
 }
 
 function duplicate(text: string, offset: number, names: readonly string[]): Error {
@@ -257,16 +245,10 @@ function follow(doc: TomlDoc, target: Target, step: Step, before: Path): Target 
     if (table === undefined) throw notA('table', doc, target, before)
     return table.members.get(step)
   }
-  const found = itemsOf(doc, target, step, before)
-  const second = found[1]
-  if (second !== undefined) {
-    throw refusal(
-      doc.text,
-      startOf(second),
-      `Duplicate ${pathText([...before, step])}. Remove one of the two first`,
-    )
-  }
-  return found[0]
+  const [first, second] = itemsOf(doc, target, step, before)
+  const duplicated = `Duplicate ${pathText([...before, step])}. Remove one of the two first`
+  if (second !== undefined) throw refusal(doc.text, startOf(second), duplicated)
+  return first
 }
 
 function itemsOf(doc: TomlDoc, target: Target, step: ItemStep, before: Path): Target[] {
@@ -275,9 +257,8 @@ function itemsOf(doc: TomlDoc, target: Target, step: ItemStep, before: Path): Ta
   }
   const list = listOf(target)
   if (list === undefined) throw notA('item' in step ? 'list of strings' : 'list', doc, target, before)
-  return list.items
-    .map((value, index): Target => ({ type: 'item', list, index, value }))
-    .filter((item) => item.type === 'item' && isItem(valueJson(item.value), step))
+  const items = list.items.map((value, index) => ({ type: 'item', list, index, value }) as const)
+  return items.filter(({ value }) => isItem(valueJson(value), step))
 }
 
 function notA(what: string, doc: TomlDoc, target: Target, path: Path): Error {
