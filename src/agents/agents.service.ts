@@ -26,7 +26,7 @@ import type {
 } from './read/agents.schema.ts'
 import { type FileTrouble, FileWatcher, type KnownFile, troubleOf } from './read/drift.ts'
 import { fileView } from './read/file-view.ts'
-import { type AgentFiles, knownProjects, projectTargets } from './read/projects.ts'
+import { type AgentFiles, knownProjects, targetsIn } from './read/projects.ts'
 import { readFileState, SeenFiles } from './read/read-entries.ts'
 import { ServerUsers } from './read/server-users.ts'
 
@@ -176,12 +176,13 @@ export class Agents {
     const projects = knownProjects(platform)
     return (keys?.map(agentOf) ?? AGENTS).map((agent) => {
       const { installed } = detect(agent, platform)
-      const folders = new Set([...(installed ? projects : []), ...(project === undefined ? [] : [project])])
-      const files = [
-        ...configTargets(agent, platform, undefined),
-        ...[...folders].flatMap((folder) => projectTargets(agent, platform, folder)),
-      ].map((target) => ({ state: readFileState(target), project: target.project ?? null }))
-      return { agent, installed, files }
+      const folders = [...(installed ? projects : []), ...(project === undefined ? [] : [project])]
+      const files = targetsIn(agent, platform, folders)
+      const states = files.map((target) => ({
+        state: readFileState(target),
+        project: target.project ?? null,
+      }))
+      return { agent, installed, files: states }
     })
   }
 
@@ -239,8 +240,7 @@ export class Agents {
     const projects = knownProjects(platform)
     for (const agent of AGENTS) {
       const folders = detect(agent, platform).installed ? projects : []
-      const inProjects = folders.flatMap((folder) => projectTargets(agent, platform, folder))
-      const files = [...this.#filesOf(agent), ...inProjects.map((target) => this.#known(target))]
+      const files = targetsIn(agent, platform, folders).map((target) => this.#known(target))
       for (const { linked_server_id: id, parked } of entryViews(files, { agent, registered, isOwner: true }))
         if (id !== null && !parked) links.set(id, (links.get(id) ?? new Set()).add(agent.type))
     }

@@ -68,7 +68,10 @@ export class FileImport {
     const servers = this.#serversIn(file, sealed.servers)
     const known = await kinds.list()
     const secretSteps = file.named_secrets.map((name) => this.#secretStep(name, sealed.named[name], update))
-    const serverSteps = servers.map((server) => this.#serverStep(server, known, update))
+    const serverSteps = servers.map((server) => ({
+      ...server,
+      step: this.#serverStep(server, known, update),
+    }))
 
     return allOrNothing(async (undos) => {
       const carryOut = async ({ name, planned, change }: Step): Promise<Imported> => {
@@ -133,14 +136,14 @@ export class FileImport {
     })
   }
 
-  #serverStep(server: Server, known: readonly KnownServer[], update: boolean) {
-    const { id, type, name, definition } = server
+  #serverStep(server: Server, known: readonly KnownServer[], update: boolean): Step {
+    const { type, name, definition } = server
     const { kinds } = this.#deps
     const existing = known.find(isNamed(name))
     if (existing) {
       const isFixed = existing.type !== type
       const before: Fields = existing.definition
-      const step: Step = {
+      return {
         name,
         planned: plan({ existing: { id: existing.id, isSame: isSame(existing, server), isFixed } }, update),
         change: async (by) => {
@@ -150,7 +153,6 @@ export class FileImport {
           return { id: existing.id, undo: () => kinds.change(type, existing.id, before, by) }
         },
       }
-      return { id, type, step }
     }
     const { rest, missing, broken } = withoutMasked(definition)
     const contain = broken.length === 1 ? 'contains' : 'contain'
@@ -158,7 +160,7 @@ export class FileImport {
     const notes = missing.map(
       (field) => `${field} is a secret that is not in the file. Set it before you start the server`,
     )
-    const step: Step = {
+    return {
       name,
       planned: broken.length > 0 ? plan({ problem }, update) : { ...plan({}, update), notes },
       change: async (by) => {
@@ -166,7 +168,6 @@ export class FileImport {
         return { id: added.id, undo: () => kinds.remove(type, added.id, by) }
       },
     }
-    return { id, type, step }
   }
 
   #secretStep(name: string, value: string | undefined, update: boolean): Step {

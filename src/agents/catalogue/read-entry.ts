@@ -85,9 +85,10 @@ interface Found {
 }
 
 function commandIn(agent: Agent, entry: JsonMap): Found {
-  const asList = pathsTo(agent, 'stdio', 'command+args')
-  const field = (asList[0] ?? pathsTo(agent, 'stdio', 'command')[0] ?? ['command']).join('.')
-  const value = used(agent, 'stdio', asList.length > 0 ? 'command+args' : 'command', entry) ?? entry.command
+  const [list] = pathsTo(agent, 'stdio', 'command+args')
+  const isList = list !== undefined
+  const field = (list ?? pathsTo(agent, 'stdio', 'command')[0] ?? ['command']).join('.')
+  const value = used(agent, 'stdio', isList ? 'command+args' : 'command', entry) ?? entry.command
   const words = Array.isArray(value) ? stringsOf(value) : stringsOf([value ?? null, ...argsIn(agent, entry)])
   const [command, ...args] = words ?? []
   if (!words || command === undefined || command === '') {
@@ -97,19 +98,14 @@ function commandIn(agent: Agent, entry: JsonMap): Found {
   const folder = used(agent, 'stdio', 'cwd', entry)
   const cwd = typeof folder === 'string' ? folder : null
   const definition: Definition = { type: 'stdio', ...withoutCmd({ command, args }), env: env ?? {}, cwd }
-  return { definition, problem: wrongField() ?? wrongKind() ?? (env ? null : wrongMap(agent, 'environment')) }
-
-  function wrongField(): string | null {
-    return valueAt(entry, field.split('.')) === undefined ? readsFrom(agent, 'the command', field) : null
-  }
-  function wrongKind(): string | null {
-    if (asList.length > 0 === Array.isArray(value)) return null
-    const kind =
-      asList.length > 0
-        ? 'a list of the program and its arguments'
-        : 'a string, with the arguments in a separate list'
-    return `${agent.name} ignores this entry: its command must be ${kind}`
-  }
+  const kind = isList
+    ? 'a list of the program and its arguments'
+    : 'a string, with the arguments in a separate list'
+  if (valueAt(entry, field.split('.')) === undefined)
+    return { definition, problem: readsFrom(agent, 'the command', field) }
+  if (isList !== Array.isArray(value))
+    return { definition, problem: `${agent.name} ignores this entry: its command must be ${kind}` }
+  return { definition, problem: env ? null : wrongMap(agent, 'environment') }
 }
 
 function argsIn(agent: Agent, entry: JsonMap): readonly Json[] {
@@ -178,14 +174,14 @@ function wrongMap(agent: Agent, what: string): string {
   return `${agent.name} cannot read this entry's ${what}: every value must be a string`
 }
 
-interface FoundTransport {
-  /** Undefined if there is neither a command nor a URL. */
-  readonly transport: TransportName | undefined
+/** Undefined if there is neither a command nor a URL. */
+interface Guess<T extends TransportName | undefined = TransportName> {
+  readonly transport: T
   readonly problem: string | null
 }
 
 /** The transport of an entry, from its type field and from the fields that it has. */
-function transportIn(agent: Agent, entry: JsonMap): FoundTransport {
+function transportIn(agent: Agent, entry: JsonMap): Guess<TransportName | undefined> {
   const present = transportsIn(agent, entry)
   const [first] = present
   if (!first) {
@@ -194,26 +190,18 @@ function transportIn(agent: Agent, entry: JsonMap): FoundTransport {
   const word = entry[agent.typeField ?? 'type']
   const found =
     typeof word === 'string' ? byType(agent, present, first, word) : byFields(agent, present, first)
-  const both = present.includes('stdio') && present.length > 1
-  const conflict = both
-    ? `The entry has a command and a URL, and ${agent.name} accepts only one of them`
-    : null
   const { transport } = found
-  return { transport, problem: unsupported(agent, transport) ?? conflict ?? found.problem }
-}
-
-interface Guess {
-  readonly transport: TransportName
-  readonly problem: string | null
+  if (!agent[transport]) return { transport, problem: unsupportedTransport(agent, transport) }
+  const conflict = `The entry has a command and a URL, and ${agent.name} accepts only one of them`
+  const hasBoth = present.includes('stdio') && present.length > 1
+  return { transport, problem: hasBoth ? conflict : found.problem }
 }
 
 function byFields(agent: Agent, present: readonly TransportName[], first: TransportName): Guess {
   const untyped = present.find((name) => agent[name]?.untyped)
   if (untyped) return { transport: untyped, problem: null }
-  return {
-    transport: first,
-    problem: `${agent.name} ignores an entry without '${agent.typeField ?? 'type'}'`,
-  }
+  const problem = `${agent.name} ignores an entry without '${agent.typeField ?? 'type'}'`
+  return { transport: first, problem }
 }
 
 function byType(agent: Agent, present: readonly TransportName[], first: TransportName, word: string): Guess {
@@ -227,10 +215,6 @@ function byType(agent: Agent, present: readonly TransportName[], first: Transpor
   if (present.includes(transport) || missing) return { transport, problem: accepted ? null : unknown }
   const problem = `In this entry '${field}' contradicts the other fields. ${agent.name} uses the other fields`
   return { transport: first, problem }
-}
-
-function unsupported(agent: Agent, transport: TransportName): string | null {
-  return agent[transport] ? null : unsupportedTransport(agent, transport)
 }
 
 /**

@@ -31,15 +31,17 @@ export function knownProjects(platform: Platform): string[] {
     .slice(0, MAX_PROJECTS)
 }
 
-/** The files of an agent that belong to a project. */
-export function projectTargets(agent: Agent, platform: Platform, project: string): ConfigTarget[] {
+/** The files of an agent: the user's, and those in these projects. */
+export function targetsIn(agent: Agent, platform: Platform, projects: readonly string[]): ConfigTarget[] {
   const keyOf = ({ config }: ConfigTarget) => JSON.stringify([config.path, config.keyPath])
-  const ofUser = new Set(configTargets(agent, platform, undefined).map(keyOf))
-  return targetsIn(agent, platform, project).filter((target) => !ofUser.has(keyOf(target)))
+  const ofUser = configTargets(agent, platform, undefined)
+  const known = new Set(ofUser.map(keyOf))
+  const inProjects = [...new Set(projects)].flatMap((project) => projectTargets(agent, platform, project))
+  return [...ofUser, ...inProjects.filter((target) => !known.has(keyOf(target)))]
 }
 
 /** A project may have been deleted, or be a file by now. */
-function targetsIn(agent: Agent, platform: Platform, project: string): ConfigTarget[] {
+function projectTargets(agent: Agent, platform: Platform, project: string): ConfigTarget[] {
   try {
     return configTargets(agent, platform, project)
   } catch {

@@ -110,7 +110,7 @@ export function jsonOf(node: Node): Json {
 }
 
 /** The token kinds of jsonc-parser, which declares them as a const enum that does not exist at run time. */
-const KIND = {
+export const KIND = {
   openMap: 1,
   closeMap: 2,
   openList: 3,

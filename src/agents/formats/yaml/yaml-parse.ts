@@ -45,7 +45,8 @@ export function parse(text: string): ParsedYaml {
   refuseOddLineEnds(text)
   const { tokens, documents } = compose(text)
   const [doc, second] = documents
-  const fault = firstFault([doc?.errors, doc?.warnings, second?.errors])
+  const faults = [doc?.errors, doc?.warnings, second?.errors].flatMap((list) => list ?? [])
+  const [fault] = faults.sort((a, b) => a.pos[0] - b.pos[0])
   if (second) {
     throw refusal(text, second.range[0], 'The file has several YAML documents. Only one is allowed')
   }
@@ -98,20 +99,9 @@ function refuseOddLineEnds(text: string): void {
 }
 
 function markerOf(tokens: readonly CST.Token[]): number | undefined {
-  for (const token of tokens) {
-    if (token.type !== 'document') continue
-    const marker = token.start.find(({ type }) => type === 'doc-start')
-    return marker && marker.offset + marker.source.length
-  }
-  return undefined
-}
-
-function firstFault(lists: readonly (readonly YAMLError[] | undefined)[]): YAMLError | undefined {
-  let first: YAMLError | undefined
-  for (const list of lists) {
-    for (const fault of list ?? []) if (!first || fault.pos[0] < first.pos[0]) first = fault
-  }
-  return first
+  const document = tokens.find((token) => token.type === 'document')
+  const marker = document?.start.find(({ type }) => type === 'doc-start')
+  return marker && marker.offset + marker.source.length
 }
 
 /** The parser's own messages quote the file, which contains secrets. */

@@ -175,26 +175,20 @@ function textMap(value: unknown, what: 'env' | 'header', notes: string[]): Recor
   if (value === undefined || value === null) return {}
   const map = what === 'env' ? 'env' : 'headers'
   if (!isFields(value)) throw refusal(`Its ${map} must be an object; write {"NAME": "value"}`)
-  const converted: string[] = []
   const pairs = Object.entries(value).map(([key, item]) => {
     if (key === '__proto__' || key === '') throw refusal(`Its ${map} contains an invalid name; rename it`)
-    if (typeof item !== 'string') converted.push(key)
     return [key, textOf(item, `${what} ${shown(key)}`)] as const
   })
-  if (converted.length > 0)
-    notes.push(`Values without quotes were converted to strings: ${what} ${listed(converted)}`)
+  const converted = Object.keys(value).filter((key) => typeof value[key] !== 'string')
+  if (converted.length > 0) notes.push(`${CONVERTED}: ${what} ${listed(converted)}`)
   return Object.fromEntries(pairs)
 }
+const CONVERTED = 'Values without quotes were converted to strings'
 
 function textList(value: readonly unknown[], what: string, notes: string[]): string[] {
-  const converted: string[] = []
-  const texts = value.map((item, index) => {
-    const label = `${what} ${index + 1}`
-    if (typeof item !== 'string') converted.push(label)
-    return textOf(item, label)
-  })
-  if (converted.length > 0)
-    notes.push(`Values without quotes were converted to strings: ${listed(converted)}`)
+  const texts = value.map((item, index) => textOf(item, `${what} ${index + 1}`))
+  const converted = value.flatMap((item, index) => (typeof item === 'string' ? [] : `${what} ${index + 1}`))
+  if (converted.length > 0) notes.push(`${CONVERTED}: ${listed(converted)}`)
   return texts
 }
 

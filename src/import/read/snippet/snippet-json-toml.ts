@@ -1,17 +1,11 @@
 import { createScanner, printParseErrorCode, visit } from 'jsonc-parser'
 import { parse, TomlError } from 'smol-toml'
+import { KIND } from '../../../agents/formats/json/json-tree.ts'
 import { Fault } from './snippet-error.ts'
 
 const MAX_DEPTH = 64
 const MAX_DIGITS = 40
 const WHAT = 'The JSON in the snippet'
-
-/** jsonc-parser's token kinds. It declares them as a const enum, which is not available at run time. */
-const OPEN: readonly number[] = [1, 3]
-const CLOSE: readonly number[] = [2, 4]
-const STRING = 10
-const UNKNOWN = 16
-const END = 17
 
 const MESSAGES: Partial<Record<string, string>> = {
   InvalidSymbol: 'unexpected word or character',
@@ -45,15 +39,15 @@ function extentOf(text: string, at: number): { end: number; isBare: boolean } {
   const scanner = createScanner(text, true)
   scanner.setPosition(at)
   let token: number = scanner.scan()
-  const isBare = token === STRING
-  if (token === UNKNOWN) throw new Fault(WHAT, scanner.getTokenOffset(), MESSAGES.InvalidSymbol ?? '')
-  for (let depth = 0; token !== END; token = scanner.scan()) {
-    if (OPEN.includes(token)) depth += 1
-    if (CLOSE.includes(token)) depth -= 1
+  const isBare = token === KIND.text
+  if (token === KIND.unknown) throw new Fault(WHAT, scanner.getTokenOffset(), MESSAGES.InvalidSymbol ?? '')
+  for (let depth = 0; token !== KIND.end; token = scanner.scan()) {
+    if (token === KIND.openMap || token === KIND.openList) depth += 1
+    if (token === KIND.closeMap || token === KIND.closeList) depth -= 1
     if (depth > MAX_DEPTH) {
       throw new Fault(WHAT, scanner.getTokenOffset(), `it is nested deeper than ${MAX_DEPTH} levels`)
     }
-    if (isBare && (depth < 0 || (depth === 0 && token === UNKNOWN))) {
+    if (isBare && (depth < 0 || (depth === 0 && token === KIND.unknown))) {
       return { end: scanner.getTokenOffset(), isBare } // an extra brace, or prose after the value
     }
     if (!isBare && depth <= 0) return { end: scanner.getPosition(), isBare }
