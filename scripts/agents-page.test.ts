@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { AGENTS } from '../src/agents/catalogue/catalogue.ts'
+import { AGENTS } from '../src/agents/catalogue/agent-catalogue.ts'
 import { agentsPage, type Checked } from './agents-page.ts'
 
 test('docs/agents.md matches the catalogue', async () => {

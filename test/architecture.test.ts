@@ -114,7 +114,7 @@ const HOMES: readonly Home[] = [
 const READERS: Readonly<Record<string, string>> = {
   'kernel/files/foreign-file.ts': 'every foreign file',
   'kernel/files/durable-file.ts': 'opens what it creates, and folders',
-  'agents/files/backups.ts': 'our backups',
+  'agents/files/file-backups.ts': 'our backups',
   'agents/files/agent-lock.ts': 'our notes about locks',
   'kernel/config/config.ts': 'the file named by --env-file, which may be a pipe',
   'kernel/config/secret-key.ts': 'our key',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { AGENTS } from '../src/agents/catalogue/catalogue.ts'
+import { AGENTS } from '../src/agents/catalogue/agent-catalogue.ts'
 import { readEntry } from '../src/agents/catalogue/read-entry.ts'
 import { maskLine, unifiedDiff } from '../src/agents/diff/masked-diff.ts'
 

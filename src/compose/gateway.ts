@@ -1,4 +1,4 @@
-import { AGENTS, findAgent } from '../agents/catalogue/catalogue.ts'
+import { AGENTS, findAgent } from '../agents/catalogue/agent-catalogue.ts'
 import type { AccessToken, Guesses } from '../api/http/auth.ts'
 import { AgentToolLists } from '../gateway/catalogue/agent-tool-lists.ts'
 import { createVisibility } from '../gateway/catalogue/visibility.service.ts'

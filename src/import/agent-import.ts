@@ -3,7 +3,6 @@ import type { Definition, RegisteredServer } from '../agents/catalogue/server-de
 import { differences, registeredAs } from '../agents/read/server-identity.ts'
 import { AppError } from '../kernel/errors.ts'
 import { type Caller, slugOf } from '../kernel/wire.ts'
-import { apply, applyOrThrow, type RegisterDeps, register } from './apply.ts'
 import {
   type AgentImportInput,
   type AgentImportItem,
@@ -13,7 +12,8 @@ import {
   NO_FACTS,
   shownDefinition,
 } from './import.schema.ts'
-import { plan, type Reasons } from './plan.ts'
+import { apply, applyOrThrow, type RegisterDeps, register } from './import-apply.ts'
+import { plan, type Reasons } from './import-plan.ts'
 import {
   type Candidate,
   candidatesIn,

@@ -1,9 +1,9 @@
 import { AppError, invalidField } from '../kernel/errors.ts'
 import { type Caller, slugOf } from '../kernel/wire.ts'
 import { hashOf } from '../servers/shared/definition-hash.ts'
-import { allOrNothing, apply } from './apply.ts'
 import type { FileImportInput, FileImportReport, Imported } from './import.schema.ts'
-import { type Plan, plan, type Reasons } from './plan.ts'
+import { allOrNothing, apply } from './import-apply.ts'
+import { type Plan, plan, type Reasons } from './import-plan.ts'
 import type { Entry, ExportFile } from './read/export-file/export-file.schema.ts'
 import {
   openSecrets,

@@ -5,7 +5,6 @@ import { hashOf } from '../servers/shared/definition-hash.ts'
 import { explained } from '../servers/shared/diagnosis.ts'
 import type { FindProgram } from '../servers/stdio/actions/diagnose.ts'
 import { isolationOver } from '../servers/stdio/isolation.ts'
-import { apply, type RegisterDeps, register } from './apply.ts'
 import {
   factsOf,
   NO_FACTS,
@@ -13,7 +12,8 @@ import {
   type SnippetItem,
   type SnippetReport,
 } from './import.schema.ts'
-import { type Existing, plan } from './plan.ts'
+import { apply, type RegisterDeps, register } from './import-apply.ts'
+import { type Existing, plan } from './import-plan.ts'
 import { parseSnippet, readSnippet, type Snippet, type SnippetEntry } from './read/snippet/snippet.ts'
 import { type Fields, isNamed, type KnownServer } from './server-kinds.ts'
 import { type Definition, importNotes, translateDefinition } from './translate/translate-definition.ts'

@@ -124,6 +124,6 @@ test('a change of an agent’s servers runs through at most 72 files', async () 
     expect(body).toMatchObject({ added: ['b'], removed: ['a'], changed: true })
   }
   const files = await filesRunBy(toolroom, 1, change, () => put('a'))
-  expect(files).toContain('agents/edit/write.ts')
+  expect(files).toContain('agents/edit/file-writer.ts')
   expect(files.length, files.join('\n')).toBeLessThanOrEqual(72)
 })

@@ -1,6 +1,6 @@
 import { readFileSync, utimesSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { AGENTS } from '../../src/agents/catalogue/catalogue.ts'
+import { AGENTS } from '../../src/agents/catalogue/agent-catalogue.ts'
 import { put } from '../support/agents.ts'
 import { pathOf, traced } from '../support/counted-program.ts'
 import { ownFolder } from '../support/folder.ts'

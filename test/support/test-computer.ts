@@ -1,5 +1,5 @@
 import { posix, win32 } from 'node:path'
-import type { Platform } from '../../src/agents/catalogue/catalogue.ts'
+import type { Platform } from '../../src/agents/catalogue/agent-catalogue.ts'
 
 /** A computer with exactly these files, independent of the real one. A folder exists if it contains a file. */
 export function computer(facts: {

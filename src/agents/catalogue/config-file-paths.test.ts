@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { computer } from '../../../test/support/test-computer.ts'
+import { AGENTS, configFilesOf, findAgent, isScope } from './agent-catalogue.ts'
 import type { Agent, System } from './agent-record.ts'
-import { AGENTS, configFilesOf, findAgent, isScope } from './catalogue.ts'
 
 /** The user file relative to the home and the project file relative to the project; null if there is none. */
 type Files = readonly [

@@ -1,5 +1,5 @@
+import { type ConfigTarget, fileAt, withProject } from './agent-catalogue.ts'
 import type { Agent, Dialect, FileFormat } from './agent-record.ts'
-import { type ConfigTarget, fileAt, withProject } from './catalogue.ts'
 import { isSame, type Json, type Path } from './json-value.ts'
 import { keyOf } from './write-entry.ts'
 

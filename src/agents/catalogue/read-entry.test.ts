@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AGENTS, findAgent } from './catalogue.ts'
+import { AGENTS, findAgent } from './agent-catalogue.ts'
 import type { Json } from './json-value.ts'
 import { readEntry } from './read-entry.ts'
 import type { Definition } from './server-definition.ts'

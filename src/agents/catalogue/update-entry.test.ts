@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { computer } from '../../../test/support/test-computer.ts'
+import { AGENTS, configFilesOf, findAgent } from './agent-catalogue.ts'
 import type { Agent } from './agent-record.ts'
-import { AGENTS, configFilesOf, findAgent } from './catalogue.ts'
 
 import { switchOf } from './enable-switch.ts'
 import type { Json } from './json-value.ts'

@@ -2,7 +2,7 @@ import { unknownName } from '../../kernel/did-you-mean.ts'
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { FactBus } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { ConfigTarget, Platform } from '../catalogue/catalogue.ts'
+import type { ConfigTarget, Platform } from '../catalogue/agent-catalogue.ts'
 import { GATEWAY_ENTRY, gatewayEntry, readGatewayEntry } from '../catalogue/gateway-entry.ts'
 import type { RegisteredServer } from '../catalogue/server-definition.ts'
 import { agentOf, assertMayChange, configTarget, recordOf } from '../files/config-target.ts'
@@ -10,7 +10,7 @@ import type { OwnershipStore } from '../files/ownership.ts'
 
 import { type DesiredEntry, desiredFromInput, desiredFromServer } from './desired-entry.ts'
 import type { AddHttpServer, ChangeOptions, ChangeReport, EntryInput, PutServers } from './edit.schema.ts'
-import { type GatewayKeys, type KeyKind, keyName, keysAfter } from './gateway-keys.ts'
+import { type CurrentConfig, type Plan, planRemove, planSet } from './entry-plan.ts'
 import {
   auditOf,
   currentConfig,
@@ -20,10 +20,10 @@ import {
   planOtherFile,
   recordKey,
   reportOf,
-} from './plan.ts'
-import { type CurrentConfig, type Plan, planRemove, planSet } from './plan-entries.ts'
+} from './file-plan.ts'
+import type { FileWriter, OpenFiles, PlannedChange } from './file-writer.ts'
+import { type GatewayKeys, type KeyKind, keyName, keysAfter } from './gateway-keys.ts'
 import { type OfferedTools, offeredEntries, takeOver, warnOfDoubled } from './take-over.ts'
-import type { FileWriter, OpenFiles, PlannedChange } from './write.ts'
 
 export interface EditDeps {
   readonly platform: Platform

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { ConfigTarget } from '../catalogue/catalogue.ts'
+import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import type { GatewayAddress } from '../catalogue/gateway-entry.ts'
 import { recordOf } from '../files/config-target.ts'
 import type { FileRecord, KeyRemoval, NewKey, OwnershipStore, TakenEntry } from '../files/ownership.ts'

@@ -1,6 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { ConfigTarget } from '../catalogue/catalogue.ts'
-import { fileAt, PROJECT } from '../catalogue/catalogue.ts'
+import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
+import { fileAt, PROJECT } from '../catalogue/agent-catalogue.ts'
 import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
 import {
   isMap,
@@ -12,13 +12,13 @@ import {
   withValue,
 } from '../catalogue/json-value.ts'
 import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'
-import { applyPatch, isFor, patchOf } from '../diff/patch.ts'
+import { applyPatch, isFor, patchOf } from '../diff/text-patch.ts'
 import type { FileRecord, TakenEntry, TakenOver } from '../files/ownership.ts'
 import { applyOperations, formatOf, type Operation } from '../formats/config-format.ts'
 import { CannotEdit } from '../formats/format.ts'
 import { type Entry, entriesUnder } from '../read/read-entries.ts'
 import { registeredAs } from '../read/server-identity.ts'
-import type { CurrentConfig, Plan } from './plan-entries.ts'
+import type { CurrentConfig, Plan } from './entry-plan.ts'
 
 /** Adds to a plan that these entries leave the file until the gateway entry does. */
 export function takeOver(

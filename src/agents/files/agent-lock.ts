@@ -17,7 +17,7 @@ import {
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../kernel/errors.ts'
-import { namesIn } from './backups.ts'
+import { namesIn } from './file-backups.ts'
 
 /** The lock that an agent takes before it writes its own file. We take the same lock. */
 export interface LockFacts {

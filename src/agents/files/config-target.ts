@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs'
 import { unknownName } from '../../kernel/did-you-mean.ts'
 import { AppError, invalidField } from '../../kernel/errors.ts'
-import type { Agent } from '../catalogue/agent-record.ts'
-import type { ConfigFile, ConfigTarget } from '../catalogue/catalogue.ts'
+import type { ConfigFile, ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import {
   AGENTS,
   configFilesOf,
@@ -11,7 +10,8 @@ import {
   findAgent,
   isScope,
   type Platform,
-} from '../catalogue/catalogue.ts'
+} from '../catalogue/agent-catalogue.ts'
+import type { Agent } from '../catalogue/agent-record.ts'
 import { isSame } from '../catalogue/json-value.ts'
 import type { LockFacts } from './agent-lock.ts'
 import type { FileRecord, OwnershipStore } from './ownership.ts'

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { KeyRecord } from '../../kernel/secrets/vault.ts'
 import type { Json, Path } from '../catalogue/json-value.ts'
-import type { Patch } from '../diff/patch.ts'
+import type { Patch } from '../diff/text-patch.ts'
 
 /** An entry that Toolroom wrote. */
 export interface OwnedEntry {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../kernel/errors.ts'
 import { isWritable, readForeign, UnsafeFile } from '../../kernel/files/foreign-file.ts'
 import { MAX_BYTES, tooLarge, unparsable } from '../formats/format.ts'
-import { revisionOf } from '../formats/text.ts'
+import { revisionOf } from '../formats/text-edits.ts'
 
 export interface FileLocation {
   readonly path: string

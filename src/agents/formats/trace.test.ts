@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { applyPatch, patchOf } from '../diff/patch.ts'
+import { applyPatch, patchOf } from '../diff/text-patch.ts'
 import { formatOf } from './config-format.ts'
 
 const DIALECT = { comments: true, trailingCommas: true, bom: true }

@@ -11,7 +11,7 @@ import {
   withValue,
 } from '../catalogue/json-value.ts'
 import { CannotEdit, type Format, type Trace } from './format.ts'
-import { lineAt, lineStarts, positionOf, refusal } from './text.ts'
+import { lineAt, lineStarts, positionOf, refusal } from './text-edits.ts'
 
 /** A text with the positions that edits need. */
 export interface Parsed {

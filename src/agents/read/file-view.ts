@@ -1,5 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { ConfigTarget } from '../catalogue/catalogue.ts'
+import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { maskLine, visibleText } from '../diff/masked-diff.ts'
 import type { FileView } from './agents.schema.ts'
 import { readFileState } from './read-entries.ts'

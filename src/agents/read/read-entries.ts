@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { AppError } from '../../kernel/errors.ts'
+import type { ConfigFile, ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
-import type { ConfigFile, ConfigTarget } from '../catalogue/catalogue.ts'
 import { switchOf } from '../catalogue/enable-switch.ts'
 import { isList, isMap, isSame, type Json, type Path, type Step, valueAt } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'

@@ -1,6 +1,6 @@
 import type { Json, Path, Step } from '../../catalogue/json-value.ts'
 import type { Trace } from '../format.ts'
-import { deletion, eolOf, insertion, lineIndent, lineStart, type Splice, spliced } from '../text.ts'
+import { deletion, eolOf, insertion, lineIndent, lineStart, type Splice, spliced } from '../text-edits.ts'
 import {
   afterBlanks,
   beforeBlanks,

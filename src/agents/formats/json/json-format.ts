@@ -1,7 +1,7 @@
 import type { Dialect } from '../../catalogue/agent-record.ts'
 import { isSame, itemOf, type Json, type Path, wrapped } from '../../catalogue/json-value.ts'
 import { CannotEdit, type Format, MAX_BYTES } from '../format.ts'
-import { refusal, type Splice, spliced } from '../text.ts'
+import { refusal, type Splice, spliced } from '../text-edits.ts'
 import { type Parsed, type Proposal, verifiedFormat } from '../verified-format.ts'
 
 import { addEntry, removeEntry, replaceValue, traceOf } from './json-edit.ts'

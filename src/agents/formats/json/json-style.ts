@@ -1,5 +1,5 @@
 import type { Json, Step } from '../../catalogue/json-value.ts'
-import { eolOf, lineIndent, lineStart } from '../text.ts'
+import { eolOf, lineIndent, lineStart } from '../text-edits.ts'
 import type { Container, Member } from './json-tree.ts'
 
 export interface Style {

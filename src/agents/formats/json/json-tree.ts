@@ -9,7 +9,7 @@ import {
   stepName,
 } from '../../catalogue/json-value.ts'
 import type { CannotEdit } from '../format.ts'
-import { refusal } from '../text.ts'
+import { refusal } from '../text-edits.ts'
 
 export type Node = Scalar | Container
 interface Scalar {

@@ -7,7 +7,7 @@ import {
   type Path,
   wrapped,
 } from '../../catalogue/json-value.ts'
-import { insertion, lineStart, nextLine, type Splice } from '../text.ts'
+import { insertion, lineStart, nextLine, type Splice } from '../text-edits.ts'
 import { addInlinePair, addItem } from './toml-inline.ts'
 import {
   aboveComments,

@@ -9,7 +9,7 @@ import {
   valueAt,
 } from '../../catalogue/json-value.ts'
 import { CannotEdit, type Trace } from '../format.ts'
-import { refusal, type Splice } from '../text.ts'
+import { refusal, type Splice } from '../text-edits.ts'
 import { addition } from './toml-add.ts'
 import { applied, type Lines, linesOf } from './toml-lines.ts'
 import {

@@ -1,7 +1,7 @@
 import { parse, TomlDate, TomlError } from 'smol-toml'
 import type { Json, Path } from '../../catalogue/json-value.ts'
 import { CannotEdit, type Format, type Trace } from '../format.ts'
-import { refusal } from '../text.ts'
+import { refusal } from '../text-edits.ts'
 import { type Parsed, type Proposal, verifiedFormat } from '../verified-format.ts'
 import { draftOf, drop, put, textBefore, traceOf } from './toml-edit.ts'
 import { lastOf, orUndefined, startOf, type Target, type TomlDoc, tableJson, walk } from './toml-model.ts'

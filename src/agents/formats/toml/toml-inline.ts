@@ -1,4 +1,4 @@
-import { deletion, insertion, lineIndent, lineStart, nextLine, type Splice } from '../text.ts'
+import { deletion, insertion, lineIndent, lineStart, nextLine, type Splice } from '../text-edits.ts'
 import type { InlineTable, List, Pair, TomlDoc, Value } from './toml-model.ts'
 import { indentUnit } from './toml-style.ts'
 

@@ -1,4 +1,4 @@
-import { eolOf, lineStart, nextLine, type Splice, spliced } from '../text.ts'
+import { eolOf, lineStart, nextLine, type Splice, spliced } from '../text-edits.ts'
 import type { Block, Pair, TomlDoc } from './toml-model.ts'
 
 /**

@@ -7,7 +7,7 @@ import {
   setMember,
   stepName,
 } from '../../catalogue/json-value.ts'
-import { refusal } from '../text.ts'
+import { refusal } from '../text-edits.ts'
 
 /** A parsed TOML text with the positions that edits need. Offsets count from the start of the text. */
 export interface TomlDoc {

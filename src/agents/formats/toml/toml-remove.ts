@@ -1,4 +1,4 @@
-import { deletion, lineStart, nextLine, type Splice } from '../text.ts'
+import { deletion, lineStart, nextLine, type Splice } from '../text-edits.ts'
 import { removeInlinePairs, removeItem } from './toml-inline.ts'
 import { blockLines, isBlankLine, pairLines } from './toml-lines.ts'
 import type { Block, Member, Pair, Target, TomlDoc } from './toml-model.ts'

@@ -1,4 +1,4 @@
-import { refusal } from '../text.ts'
+import { refusal } from '../text-edits.ts'
 
 /** Reads any of the four kinds of string. The cursor is at the first quote. */
 export function scanString(cursor: Cursor): string {

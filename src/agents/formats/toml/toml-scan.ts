@@ -1,4 +1,4 @@
-import { refusal } from '../text.ts'
+import { refusal } from '../text-edits.ts'
 import {
   type Block,
   defineBlock,

@@ -1,6 +1,6 @@
 import { isMap, type Json, type JsonMap, type Path, stepName } from '../../catalogue/json-value.ts'
 import type { CannotEdit } from '../format.ts'
-import { lineIndent } from '../text.ts'
+import { lineIndent } from '../text-edits.ts'
 import type { Block, Pair, TomlDoc } from './toml-model.ts'
 
 /** `name = value` in the style of its neighbours. */

@@ -1,5 +1,5 @@
 import { itemOf, type Json, type Path, type Step, wrapped } from '../../catalogue/json-value.ts'
-import { deletion, eolOf, lineEnd, lineStart, refusal, type Splice } from '../text.ts'
+import { deletion, eolOf, lineEnd, lineStart, refusal, type Splice } from '../text-edits.ts'
 import { addToFlow, startInFlow } from './yaml-flow.ts'
 import type { ParsedYaml } from './yaml-parse.ts'
 import { isEmpty, type Level } from './yaml-path.ts'

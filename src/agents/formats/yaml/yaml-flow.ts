@@ -1,6 +1,6 @@
 import type { ParsedNode } from 'yaml'
 import { itemOf, type Json, type Step } from '../../catalogue/json-value.ts'
-import { deletion, eolOf, insertion, lineStart, nextLine, refusal, type Splice } from '../text.ts'
+import { deletion, eolOf, insertion, lineStart, nextLine, refusal, type Splice } from '../text-edits.ts'
 import type { Level } from './yaml-path.ts'
 import { flowPair, flowText } from './yaml-render.ts'
 import { columnOf, endOf, type Item } from './yaml-tree.ts'

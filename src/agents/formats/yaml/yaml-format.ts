@@ -1,7 +1,7 @@
 import { CORE_SCHEMA, defineMappingTag, loadAll, YAMLException } from 'js-yaml'
 import { isSame, itemOf, type Json, type Path, setMember, valueAt } from '../../catalogue/json-value.ts'
 import type { Format, Trace } from '../format.ts'
-import { refusal, spliced } from '../text.ts'
+import { refusal, spliced } from '../text-edits.ts'
 import { type Proposal, verifiedFormat } from '../verified-format.ts'
 import { add } from './yaml-add.ts'
 import { type ParsedYaml, parse } from './yaml-parse.ts'

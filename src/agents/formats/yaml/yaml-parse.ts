@@ -14,7 +14,7 @@ import {
 } from 'yaml'
 import { type Json, setMember } from '../../catalogue/json-value.ts'
 import { CannotEdit } from '../format.ts'
-import { refusal } from '../text.ts'
+import { refusal } from '../text-edits.ts'
 import type { Parsed } from '../verified-format.ts'
 
 /** Below the limit of the second parser, which is 100. */

@@ -1,7 +1,7 @@
 import { isAlias, isCollection, isMap, isScalar, isSeq, type ParsedNode, visit } from 'yaml'
 import type { Path, Step } from '../../catalogue/json-value.ts'
 import type { CannotEdit } from '../format.ts'
-import { refusal } from '../text.ts'
+import { refusal } from '../text-edits.ts'
 import { isNothing, type ParsedYaml } from './yaml-parse.ts'
 import { columnOf, type Item, isFlow, itemsOf } from './yaml-tree.ts'
 

@@ -1,7 +1,7 @@
 import type { ParsedNode } from 'yaml'
 import type { Path } from '../../catalogue/json-value.ts'
 import type { Trace } from '../format.ts'
-import { deletion, insertion, lineStart, nextLine, type Splice } from '../text.ts'
+import { deletion, insertion, lineStart, nextLine, type Splice } from '../text-edits.ts'
 import { isAlone, removeFromFlow } from './yaml-flow.ts'
 import type { ParsedYaml } from './yaml-parse.ts'
 import type { Level } from './yaml-path.ts'

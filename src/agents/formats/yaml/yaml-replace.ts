@@ -1,6 +1,6 @@
 import { type CST, isScalar, type ParsedNode } from 'yaml'
 import type { Json } from '../../catalogue/json-value.ts'
-import { deletion, eolOf, insertion, lineEnd, lineStart, refusal, type Splice } from '../text.ts'
+import { deletion, eolOf, insertion, lineEnd, lineStart, refusal, type Splice } from '../text-edits.ts'
 import type { ParsedYaml } from './yaml-parse.ts'
 import type { Level } from './yaml-path.ts'
 import { flowText, indented, isInline, type Style, scalarText, valueLines } from './yaml-render.ts'

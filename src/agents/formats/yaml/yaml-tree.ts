@@ -1,5 +1,14 @@
 import { type CST, isCollection, isMap, type ParsedNode } from 'yaml'
-import { deletion, eolOf, insertion, lineEnd, lineStart, nextLine, refusal, type Splice } from '../text.ts'
+import {
+  deletion,
+  eolOf,
+  insertion,
+  lineEnd,
+  lineStart,
+  nextLine,
+  refusal,
+  type Splice,
+} from '../text-edits.ts'
 
 /** A member of a map or an item of a list, with its positions in the text. */
 export interface Item {

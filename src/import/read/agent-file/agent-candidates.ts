@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { readGatewayEntry } from '../../../agents/catalogue/gateway-entry.ts'
 import type { Definition } from '../../../agents/catalogue/server-definition.ts'
-import type { AgentFiles } from '../../../agents/read/projects.ts'
+import type { AgentFiles } from '../../../agents/read/agent-projects.ts'
 import { differences, identityOf } from '../../../agents/read/server-identity.ts'
 import { slugOf } from '../../../kernel/wire.ts'
 import { npxPackage } from '../../../servers/shared/definition/npx-package.ts'

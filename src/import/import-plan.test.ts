@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Plan, plan } from './plan.ts'
+import { type Plan, plan } from './import-plan.ts'
 
 const SAME = { id: 'notes', isSame: true }
 const OTHER = { id: 'notes', isSame: false }

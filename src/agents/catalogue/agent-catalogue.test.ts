@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { computer } from '../../../test/support/test-computer.ts'
 import { problemIn } from '../../kernel/validate.ts'
+import { AGENTS, detect, findAgent } from './agent-catalogue.ts'
 import { Agent, SYSTEMS } from './agent-record.ts'
-import { AGENTS, detect, findAgent } from './catalogue.ts'
 import { checkName, keyOf, placeholdersIn, TRANSPORTS } from './write-entry.ts'
 
 describe.each(AGENTS.map((agent) => [agent.type, agent] as const))('%s', (_, agent) => {

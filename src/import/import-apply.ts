@@ -5,7 +5,7 @@ import { secretNamesIn } from '../servers/shared/definition/definition-reference
 import { moveSecrets } from '../servers/shared/definition/move-secrets.ts'
 import { npxPackage } from '../servers/shared/definition/npx-package.ts'
 import type { ImportOptions } from './import.schema.ts'
-import type { Plan } from './plan.ts'
+import type { Plan } from './import-plan.ts'
 import type { ServerKinds } from './server-kinds.ts'
 import { containerImport } from './translate/container-run.ts'
 import type { Definition, StdioDefinition } from './translate/translate-definition.ts'

@@ -1,17 +1,17 @@
 import { AppError } from '../../kernel/errors.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { ConfigTarget } from '../catalogue/catalogue.ts'
-import { AGENTS, type Platform } from '../catalogue/catalogue.ts'
+import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
+import { AGENTS, type Platform } from '../catalogue/agent-catalogue.ts'
 import type { Json } from '../catalogue/json-value.ts'
-import type { Backup, Backups } from '../files/backups.ts'
 import { agentOf, recordedTarget } from '../files/config-target.ts'
+import type { Backup, Backups } from '../files/file-backups.ts'
 import type { FileRecord, OwnershipStore } from '../files/ownership.ts'
 import { contentOf } from '../files/read-config.ts'
 import { readEntries } from '../read/read-entries.ts'
 import type { BackupItem, RestoredFile, RestoreInput, RestoreReport } from './edit.schema.ts'
 import type { Edit } from './edit.service.ts'
-import { planRestore } from './plan-entries.ts'
+import { planRestore } from './entry-plan.ts'
 
 interface Deps {
   readonly platform: Platform

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder, writeDurably } from '../../kernel/files/durable-file.ts'
-import { revisionOf } from '../formats/text.ts'
+import { revisionOf } from '../formats/text-edits.ts'
 import type { TakenOver } from './ownership.ts'
 
 /** One change of one file, with the content before it. */

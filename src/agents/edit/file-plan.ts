@@ -1,19 +1,19 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { ConfigFile, ConfigTarget } from '../catalogue/catalogue.ts'
+import type { ConfigFile, ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { stepName } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
 import { unifiedDiff, visibleText } from '../diff/masked-diff.ts'
 import type { FileRecord, TakenOver } from '../files/ownership.ts'
 import { type Content, contentOf } from '../files/read-config.ts'
 import { applyOperations, formatOf, type Operation } from '../formats/config-format.ts'
-import { revisionOf } from '../formats/text.ts'
+import { revisionOf } from '../formats/text-edits.ts'
 import { readEntries } from '../read/read-entries.ts'
 import type { ChangeOptions, ChangeReport } from './edit.schema.ts'
-import type { CurrentConfig, OtherFileOperation, Plan } from './plan-entries.ts'
+import type { CurrentConfig, OtherFileOperation, Plan } from './entry-plan.ts'
+import type { Kept } from './file-writer.ts'
 import { originalAfter, takenOver } from './take-over.ts'
-import type { Kept } from './write.ts'
 
 /** The change of the file that a request names. */
 export interface FileChange extends ReturnType<typeof applyToContent> {

@@ -3,17 +3,17 @@ import { realpathSync } from 'node:fs'
 import { Turns } from '../../kernel/async/turns.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { ConfigFile, ConfigTarget } from '../catalogue/catalogue.ts'
+import type { ConfigFile, ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { takeLock } from '../files/agent-lock.ts'
-import type { Backup } from '../files/backups.ts'
 import { type LockedFile, lockedFile, pathsOf, recordOf } from '../files/config-target.ts'
+import type { Backup } from '../files/file-backups.ts'
 import type { FileRecord, Intent, NewKey, Outcome } from '../files/ownership.ts'
 import { assertWritable, type Content, type Reading, readSettled, revisionNow } from '../files/read-config.ts'
 import { asAppError, replaceFile } from '../files/replace-config.ts'
 
 import { formatOf, readText } from '../formats/config-format.ts'
 
-import { rollBack, type SettleDeps, settle } from './settle.ts'
+import { rollBack, type SettleDeps, settle } from './settle-intent.ts'
 
 interface Deps extends SettleDeps {
   /** The folder where we record which agents' locks we hold. */

@@ -1,5 +1,5 @@
 import { compare } from '../../kernel/compare.ts'
-import { revisionOf, type Splice, spliced } from '../formats/text.ts'
+import { revisionOf, type Splice, spliced } from '../formats/text-edits.ts'
 
 /** One position at which two texts differ. The lines around it are for finding it in a third text. */
 interface Hunk {

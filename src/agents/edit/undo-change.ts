@@ -1,9 +1,8 @@
 import { AppError } from '../../kernel/errors.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { ConfigTarget } from '../catalogue/catalogue.ts'
+import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { hashOf, type Json, valueAt } from '../catalogue/json-value.ts'
-import type { Backup, Backups } from '../files/backups.ts'
 import {
   agentOf,
   assertMayChange,
@@ -13,6 +12,7 @@ import {
   recordOf,
   rootOf,
 } from '../files/config-target.ts'
+import type { Backup, Backups } from '../files/file-backups.ts'
 import type { FileRecord, TakenOver } from '../files/ownership.ts'
 import { type Content, contentOf, readConfig, revisionNow } from '../files/read-config.ts'
 
@@ -20,9 +20,9 @@ import type { HistoryItem } from '../read/agents.schema.ts'
 import { type Entry, readEntries } from '../read/read-entries.ts'
 import type { ChangeReport, UndoInput } from './edit.schema.ts'
 import { type EditDeps, publishChange } from './edit.service.ts'
+import { assertRevision, auditOf, diffsOf, recordKey, reportOf } from './file-plan.ts'
+import type { OpenFiles } from './file-writer.ts'
 import { hasInvalidKey, keysAfter } from './gateway-keys.ts'
-import { assertRevision, auditOf, diffsOf, recordKey, reportOf } from './plan.ts'
-import type { OpenFiles } from './write.ts'
 
 interface Deps extends EditDeps {
   readonly backups: Backups

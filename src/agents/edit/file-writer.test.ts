@@ -3,12 +3,12 @@ import { expect, test } from 'vitest'
 import { openEdit } from '../../../test/support/agent-edit.ts'
 import { put as write } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
-import type { ConfigTarget } from '../catalogue/catalogue.ts'
+import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { agentOf, configTarget } from '../files/config-target.ts'
 import type { FileRecord, OwnedEntry } from '../files/ownership.ts'
 import type { DesiredEntry } from './desired-entry.ts'
-import { type CurrentConfig, planSet } from './plan-entries.ts'
-import { mergedRecord } from './settle.ts'
+import { type CurrentConfig, planSet } from './entry-plan.ts'
+import { mergedRecord } from './settle-intent.ts'
 
 const BY = { request_id: null }
 const DOCS: DesiredEntry = {

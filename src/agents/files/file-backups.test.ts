@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { Backups } from './backups.ts'
+import { Backups } from './file-backups.ts'
 
 test("a clock that was set back neither deletes a new backup of an agent's file nor changes the order of backups, and the first one is never deleted (R16)", () => {
   const backups = new Backups(ownFolder())

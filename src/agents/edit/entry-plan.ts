@@ -1,5 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { ConfigFile, ConfigTarget } from '../catalogue/catalogue.ts'
+import type { ConfigFile, ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { type Switch, switchOf } from '../catalogue/enable-switch.ts'
 import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
 import { hashOf, isMap, type Json, type Path, valueAt, withValue } from '../catalogue/json-value.ts'
