@@ -17,6 +17,13 @@ import { inParallel, type RawAnswer, rawAnswer, requestBytes } from '../support/
 import { openTestService, type TestService, TOKEN } from '../support/test-service.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
+
+/** Short form: every value alone, and every host with every origin. */
+function mostRequests(port: number) {
+  const table = gateTable(port)
+  const { alone, pairs } = pairwiseRequests(table)
+  return FULL ? everyRequest(table) : [...alone, ...pairs]
+}
 const AT_ONCE = 48
 const WEBSOCKET: [string, string][] = [
   ['Upgrade', 'websocket'],
@@ -113,13 +120,13 @@ describe('the gate', { timeout: 600_000 }, () => {
   test('R8: the gate checks every host, origin and site of a request for the documentation', async () => {
     const service = await openTestService()
     const door = { method: 'GET', url: '/docs', accepted: 200 }
-    expect(await sendAll(portOf(service), door, everyRequest(gateTable(portOf(service))))).toEqual([])
+    expect(await sendAll(portOf(service), door, mostRequests(portOf(service)))).toEqual([])
   })
 
   test('R8: the gate checks every host, origin and site of a WebSocket upgrade', async () => {
     const service = await openTestService()
     const door = { method: 'GET', url: '/api/ws/metrics', accepted: WEBSOCKET_ACCEPTED, headers: WEBSOCKET }
-    expect(await sendAll(portOf(service), door, everyRequest(gateTable(portOf(service))))).toEqual([])
+    expect(await sendAll(portOf(service), door, mostRequests(portOf(service)))).toEqual([])
   })
 
   test('R8: the gate checks every route, for each bad value alone and in pairs', async () => {
