@@ -1,5 +1,5 @@
 import * as Type from 'typebox'
-import { boolean, closed, integer, text } from '../fields.ts'
+import { boolean, closed, integer, optional, text } from '../fields.ts'
 import { LEVELS } from '../log.ts'
 
 /** Headers with a meaning in HTTP. A token there would be lost or would break the request. */
@@ -44,32 +44,29 @@ export const Settings = closed({
     expected: 'host names separated by commas, such as toolroom.lan or toolroom.lan:8665',
     description: 'Additional host names that clients may use for the service.',
   }),
-  public_url: Type.Optional(
-    text('The address of the service behind a TLS proxy. Logins at tool servers return to it.', {
+  ...optional({
+    public_url: text('The address of the service behind a TLS proxy. Logins at tool servers return to it.', {
       pattern: '^https://[A-Za-z0-9.\\-]{1,253}(:\\d{1,5})?(/[A-Za-z0-9._~\\-]{1,64}){0,8}/?$',
       expected: 'an https URL such as https://toolroom.example.com',
     }),
-  ),
-  oauth_client_metadata_url: Type.Optional(
-    text('A client metadata document, the client id for issuers that accept one.', {
-      pattern: '^https://[A-Za-z0-9.\\-]{1,253}(:\\d{1,5})?/[^\\s?#]{1,700}$',
-      expected: 'an https URL with a path',
-    }),
-  ),
-  toolroom_home: Type.Optional(
-    text("The data folder: database, token, backups. Default: your platform's data folder.", {
+    oauth_client_metadata_url: text(
+      'A client metadata document, the client id for issuers that accept one.',
+      {
+        pattern: '^https://[A-Za-z0-9.\\-]{1,253}(:\\d{1,5})?/[^\\s?#]{1,700}$',
+        expected: 'an https URL with a path',
+      },
+    ),
+    toolroom_home: text("The data folder: database, token, backups. Default: your platform's data folder.", {
       minLength: 1,
       maxLength: 4096,
       expected: 'the path of a folder',
     }),
-  ),
-  toolroom_secret_key: Type.Optional(
-    text('Encrypts stored secrets. Default: a key file in your configuration folder.', {
+    toolroom_secret_key: text('Encrypts stored secrets. Default: a key file in your configuration folder.', {
       pattern: '^[0-9a-fA-F]{64}$',
       secret: true,
       expected: '64 hexadecimal digits',
     }),
-  ),
+  }),
   log_level: Type.Enum(LEVELS, {
     default: 'info',
     expected: `one of ${LEVELS.join(', ')}`,

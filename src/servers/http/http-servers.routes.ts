@@ -24,8 +24,6 @@ export function httpServerRoutes(
         updateMethod: 'PUT',
         view: HttpServerView,
         descriptions: {
-          list: 'With their state, secrets masked.',
-          get: 'Its definition with secrets masked, and its state.',
           add: 'Registers the server. The next regular check connects to it.',
           update:
             'Omitted fields keep their value. The value `***` keeps the stored secret, if the origin stays the same.',

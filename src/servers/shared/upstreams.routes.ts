@@ -32,9 +32,7 @@ interface Options<Server extends ServerRecord, Input extends TSchema, Update ext
   readonly update: Update
   readonly updateMethod: 'PATCH' | 'PUT'
   readonly view: TSchema
-  readonly descriptions: Readonly<
-    Record<'list' | 'get' | 'add' | 'update' | 'remove' | 'tools' | 'diagnose' | 'call', string>
-  >
+  readonly descriptions: Readonly<Record<'add' | 'update' | 'remove' | 'tools' | 'diagnose' | 'call', string>>
   readonly callErrors: readonly ErrorCode[]
   /** The fields whose values are masked. */
   readonly maskedFields: readonly RevealInput['field'][]
@@ -79,7 +77,9 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
   const withEtag = (reply: FastifyReply, server: S, owner: boolean) =>
     reply.header('etag', `"${server.revision}"`).send(servers.view(server, owner))
   return async (app) => {
-    const list = operation(`List ${group}`, descriptions.list, { response: { 200: listOf(view) } })
+    const list = operation(`List ${group}`, 'With their state, secrets masked.', {
+      response: { 200: listOf(view) },
+    })
     app.get(path, list, async (request, reply) =>
       reply.type(JSON_TYPE).send((await servers.listText(isOwner(request.headers))) as never),
     )
@@ -90,7 +90,10 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
       return reply.code(201).header('location', `/api${path}/${server.id}`).send(servers.view(server, true))
     })
 
-    const get = operation(`Get ${one}`, descriptions.get, { params, response: { 200: view } })
+    const get = operation(`Get ${one}`, 'Its definition with secrets masked, and its state.', {
+      params,
+      response: { 200: view },
+    })
     app.get(`${path}/:id`, get, async (request, reply) =>
       withEtag(reply, await servers.get(request.params.id), isOwner(request.headers)),
     )

@@ -13,12 +13,7 @@ const group = 'STDIO servers'
 const operation = operationsOf(group)
 const params = ServerKey
 const DEFAULT_WAIT_S = 30
-const startErrors: ErrorCode[] = [
-  'server_not_running',
-  'server_start_failed',
-  'out_of_resources',
-  'start_timeout',
-]
+const errors: ErrorCode[] = ['server_not_running', 'server_start_failed', 'out_of_resources', 'start_timeout']
 
 export function serverRoutes(
   servers: Servers,
@@ -36,8 +31,6 @@ export function serverRoutes(
         updateMethod: 'PATCH',
         view: ServerView,
         descriptions: {
-          list: 'With their state, secrets masked.',
-          get: 'Its definition with secrets masked, and its state.',
           add: 'Registers the server without starting it.',
           update:
             'Omitted fields keep their value. The value `***` keeps the stored secret. A running server is restarted only when its command, args, env or cwd has changed.',
@@ -47,7 +40,7 @@ export function serverRoutes(
             'Checks what a start needs, and starts a server that is not running once, on trial. It is ended at once.',
           call: 'Wakes a sleeping server.',
         },
-        callErrors: [...startErrors, 'server_stopped'],
+        callErrors: [...errors, 'server_stopped'],
         maskedFields: ['env', 'args', 'command'],
         isOwner,
         elicitations,
@@ -61,17 +54,11 @@ export function serverRoutes(
       const route = operation(
         action === 'start' ? 'Start a STDIO server' : 'Restart a STDIO server',
         '200 when the handshake is done and the tools are listed. 202 when the server is still starting after `wait_s`. Starting a running server has no effect.',
-        {
-          params,
-          querystring: StartQuery,
-          response: { 200: ServerView, 202: ServerView },
-          errors: startErrors,
-        },
+        { params, querystring: StartQuery, response: { 200: ServerView, 202: ServerView }, errors },
       )
       app.post(`/servers/:id/${action}`, route, async (request, reply) => {
         const { wait_s = DEFAULT_WAIT_S } = request.query
-        const by = callerOf(request)
-        const { server, running } = await servers[action](request.params.id, wait_s, by)
+        const { server, running } = await servers[action](request.params.id, wait_s, callerOf(request))
         return reply.code(running ? 200 : 202).send(servers.view(server, true))
       })
     }
