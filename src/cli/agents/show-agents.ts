@@ -1,4 +1,4 @@
-import { emptyList, type Run, rowOf } from '../run/context.ts'
+import { emptyList, type Run, rowWith } from '../run/context.ts'
 import { type Line, type Span, toned } from '../run/line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { shortPath, thousands } from '../run/units.ts'
@@ -76,7 +76,7 @@ export const showAgent: Run = async ({ api, given }) => {
   return {
     json: agent,
     ...(servers.length > 0 && { table: { head: ENTRY_HEAD, rows: servers.map(entryRow) } }),
-    plain: servers.map((entry) => rowOf(entry, 'name', 'type', 'scope', 'linked_server_id')),
+    plain: servers.map((entry) => rowWith(entry, 'name', 'type', 'scope', 'linked_server_id')),
     title: [
       `${name}${installed ? '' : ' was not found on this computer'}`,
       ...files,

@@ -1,5 +1,5 @@
 import { agentTypesNamed } from '../agents/agent-named.ts'
-import { type Context, emptyList, exitOf, type Run, rowOf } from '../run/context.ts'
+import { type Context, emptyList, exitOf, type Run, rowWith } from '../run/context.ts'
 import { usage } from '../run/failure.ts'
 import { type Line, signed, toned } from '../run/line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
@@ -26,7 +26,7 @@ export const listBackups: Run = async (context) => {
         path,
       ]),
     },
-    plain: list.items.map((item) => rowOf(item, 'id', 'ts', 'agent_type', 'scope', 'action', 'path')),
+    plain: list.items.map((item) => rowWith(item, 'id', 'ts', 'agent_type', 'scope', 'action', 'path')),
     next: 'next: toolroom backup restore AGENT --dry-run',
   }
 }

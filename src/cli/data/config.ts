@@ -35,12 +35,8 @@ export const setSetting: Run = async ({ api, given }) => {
   const text = given.wordIfAny('VALUE')
   if ((text === undefined) === !given.is('default')) throw usage('Give a value, or --default', null)
   const { items } = await api.get('/api/settings')
-  const {
-    key,
-    value: before,
-    default: fallback,
-    secret,
-  } = findNamed(namedSettings(items), given.word('KEY'), 'setting')
+  const setting = findNamed(namedSettings(items), given.word('KEY'), 'setting')
+  const { key, value: before, default: fallback, secret } = setting
   if (secret)
     throw usage(
       `${key} is a secret, which is never an argument`,

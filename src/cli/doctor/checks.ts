@@ -6,7 +6,7 @@ import { Failure } from '../run/failure.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { bytes, counted, shortPath } from '../run/units.ts'
 import { allServers, needsHelp } from '../servers/any-server.ts'
-import { type Finding, type Fix, hint, ok, problem } from './finding.ts'
+import { type Finding, type Fix, hint, none, ok, problem } from './finding.ts'
 
 export const NOT_RUNNING: Finding = hint(
   'The service is not running, so the servers were not checked',
@@ -62,22 +62,18 @@ export async function runtimeFindings(api: Api, isRunning: boolean): Promise<Fin
 function findingsOfRuntime(runtime: Runtime, api: Api, isRunning: boolean): Finding[] {
   const { command, path, version, shell_path, needed_by } = runtime
   const needs = `needed by ${needed_by.join(', ')}`
-  const fixes = { fixes: needed_by.map((id) => fixOf(api, id, command, shell_path ?? '')) }
+  const fixes = needed_by.map((id) => fixOf(api, id, command, shell_path ?? ''))
   if (path === null) {
-    if (needed_by.length === 0)
-      return [{ level: 'none', text: `${command} not found${isRunning ? ' (not needed)' : ''}` }]
+    if (needed_by.length === 0) return [none(`${command} not found${isRunning ? ' (not needed)' : ''}`)]
     if (shell_path === null) return [problem(missing(runtime, needs))]
-    return [{ ...problem(`Only your login shell finds ${command}, at ${shell_path} (${needs})`), ...fixes }]
+    const found = `Only your login shell finds ${command}, at ${shell_path} (${needs})`
+    return [problem(found, undefined, fixes)]
   }
-  if (shell_path !== null && needed_by.length > 0)
-    return [
-      {
-        ...hint(
-          `${command} (${needs}) is in the PATH of your shell, but not in that of a program that a desktop or a service manager starts`,
-        ),
-        ...fixes,
-      },
-    ]
+  if (shell_path !== null && needed_by.length > 0) {
+    const where =
+      'in the PATH of your shell, but not in that of a program that a desktop or a service manager starts'
+    return [hint(`${command} (${needs}) is ${where}`, undefined, fixes)]
+  }
   if (/[\\/]/.test(command)) return []
   return [ok(version === null ? command : `${command} ${version}`)]
 }
@@ -112,7 +108,7 @@ export async function isolationFindings(api: Api, isRunning: boolean): Promise<F
     if (needed.length > 0) return problem(`${missing} (needed by ${needed.join(', ')})${remedy}`)
     if (abilities.default === kind)
       return hint(`${missing} (needed by new servers: default_isolation)${remedy}`)
-    return { level: 'none', text: `${missing}${isRunning ? ' (not needed)' : ''}` }
+    return none(`${missing}${isRunning ? ' (not needed)' : ''}`)
   }
   return [findingOf('sandbox', 'sandbox'), findingOf('container', 'containers')]
 }
@@ -150,7 +146,7 @@ export async function processFindings(api: Api): Promise<Finding[]> {
 /** The agents on this computer, and what is wrong with their files. */
 export async function agentFindings(api: Api): Promise<Finding[]> {
   const found = (await agentsOf(api)).flatMap(findingsOfAgent)
-  return found.length > 0 ? found : [{ level: 'none', text: 'no agent was found' }]
+  return found.length > 0 ? found : [none('no agent was found')]
 }
 
 function findingsOfAgent({ agent_type, installed, scopes, drift }: AgentSummary): Finding[] {

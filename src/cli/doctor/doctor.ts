@@ -3,15 +3,7 @@ import { Failure } from '../run/failure.ts'
 import { findAddress } from '../run/service-address.ts'
 import type { Api } from '../run/service-client.ts'
 import { withReadingApi } from '../service/service-on-demand.ts'
-import {
-  agentFindings,
-  isolationFindings,
-  NOT_RUNNING,
-  processFindings,
-  registryFindings,
-  runtimeFindings,
-  toolroomFindings,
-} from './checks.ts'
+import * as checks from './checks.ts'
 import {
   type Applied,
   type Finding,
@@ -39,12 +31,12 @@ export const doctor: Run = async (context) => {
 /** A section that cannot be checked is a problem of its own, and the others are still checked. */
 async function checkAll(context: Context, api: Api, isRunning: boolean): Promise<Section[]> {
   const parts: Record<string, Promise<readonly Finding[]>> = {
-    Toolroom: isRunning ? toolroomFindings(context, api) : Promise.resolve([NOT_RUNNING]),
-    Runtimes: runtimeFindings(api, isRunning),
-    Isolation: isolationFindings(api, isRunning),
-    Registry: registryFindings(api),
-    Agents: agentFindings(api),
-    Processes: processFindings(api),
+    Toolroom: isRunning ? checks.toolroomFindings(context, api) : Promise.resolve([checks.NOT_RUNNING]),
+    Runtimes: checks.runtimeFindings(api, isRunning),
+    Isolation: checks.isolationFindings(api, isRunning),
+    Registry: checks.registryFindings(api),
+    Agents: checks.agentFindings(api),
+    Processes: checks.processFindings(api),
   }
   const work = Object.entries(parts).map(async ([name, findings]) => ({
     name,

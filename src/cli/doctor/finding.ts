@@ -35,8 +35,14 @@ export interface Section {
 
 const finding =
   (level: Level) =>
-  (text: string, see?: string): Finding => ({ level, text, ...(see && { see }) })
+  (text: string, see?: string, fixes?: readonly Fix[]): Finding => ({
+    level,
+    text,
+    ...(see && { see }),
+    ...(fixes && { fixes }),
+  })
 export const ok = finding('ok')
+export const none = finding('none')
 export const hint = finding('hint')
 export const problem = finding('problem')
 

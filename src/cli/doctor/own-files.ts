@@ -24,18 +24,12 @@ function openFiles({ data, config }: Config['folders']): Finding[] {
     const stat = ownStat(path)
     if (!stat || stat.isSymbolicLink() || (stat.mode & 0o077) === 0) return []
     const [before, after] = [stat.mode & 0o777, stat.mode & 0o700]
-    return [
-      {
-        ...hint(`Other users of this computer can open ${shortPath(path)}`),
-        fixes: [
-          {
-            does: `Allow only your user to open ${path}`,
-            undo: `chmod ${before.toString(8)} '${path}'`,
-            apply: () => chmod(path, after),
-          },
-        ],
-      },
-    ]
+    const fix = {
+      does: `Allow only your user to open ${path}`,
+      undo: `chmod ${before.toString(8)} '${path}'`,
+      apply: () => chmod(path, after),
+    }
+    return [hint(`Other users of this computer can open ${shortPath(path)}`, undefined, [fix])]
   })
 }
 
@@ -47,18 +41,12 @@ function leftFolders(): Finding[] {
     const isLeft =
       stat?.isDirectory() && Date.now() - stat.mtimeMs > LEFT_AFTER_MS && runningInstance(path) === undefined
     if (!isLeft) return []
-    return [
-      {
-        ...hint(`A command that was killed has left ${path}`),
-        fixes: [
-          {
-            does: `Delete ${path}`,
-            undo: 'not needed, nothing uses it',
-            apply: () => rm(path, { recursive: true, force: true }),
-          },
-        ],
-      },
-    ]
+    const fix = {
+      does: `Delete ${path}`,
+      undo: 'not needed, nothing uses it',
+      apply: () => rm(path, { recursive: true, force: true }),
+    }
+    return [hint(`A command that was killed has left ${path}`, undefined, [fix])]
   })
 }
 

@@ -1,4 +1,4 @@
-import type { Run } from '../run/context.ts'
+import { type Run, rowWith } from '../run/context.ts'
 
 /** `toolroom search WORD...` */
 export const searchPackages: Run = async ({ api, given, during }) => {
@@ -11,12 +11,9 @@ export const searchPackages: Run = async ({ api, given, during }) => {
     json: found,
     table: {
       head: ['NAME', 'VERSION', 'WEEKLY', 'INSTALLED', 'DESCRIPTION'],
-      rows: found.items.map(({ name, version, downloads_weekly, installed, description }) => [
-        name,
-        version,
-        downloads_weekly,
-        installed,
-        description ?? '',
+      rows: found.items.map((item) => [
+        ...rowWith(item, 'name', 'version', 'downloads_weekly', 'installed'),
+        item.description ?? '',
       ]),
     },
     lines: hint,

@@ -57,7 +57,7 @@ export const emptyList = (json: object, line: string, next?: string): Answer => 
 })
 
 /** Some fields of an item, as a row of `--plain`. */
-export const rowOf = <T, F extends keyof T>(item: T, ...fields: readonly F[]): T[F][] =>
+export const rowWith = <T, F extends keyof T>(item: T, ...fields: readonly F[]): T[F][] =>
   fields.map((field) => item[field])
 
 /** The exit of a command that did the same with several items. */

@@ -82,27 +82,13 @@ export function styleOf(stream: Stream, env: Environment, isAscii: boolean): Sty
 }
 
 const CODES: Record<Tone, number> = { ok: 32, warn: 33, err: 31, dim: 2, strong: 1 }
-const ASCII: Readonly<Record<string, string>> = {
-  '●': '*',
-  '◐': '~',
-  '◌': '.',
-  '○': 'o',
-  '✕': 'x',
-  '▲': '!',
-  '▼': 'v',
-  '✓': '+',
-  '…': '~',
-  '≠': '#',
-  '·': '-',
-  '→': '>',
-  '—': '-',
-  '–': '-',
-  '’': "'",
-}
+/** Our signs, and at the same position the ASCII character for each. */
+const OUR_SIGNS = '●◐◌○✕▲▼✓…≠·→—–’'
+const ASCII_SIGNS = "*~.ox!v+~#->--'"
 
 /** Our signs in one ASCII character each, so that columns stay aligned, and `?` for everything else. */
 const toAscii = (text: string): string =>
-  text.replace(/[\u0080-\u{10ffff}]/gu, (character) => ASCII[character] ?? '?')
+  text.replace(/[\u0080-\u{10ffff}]/gu, (character) => ASCII_SIGNS[OUR_SIGNS.indexOf(character)] ?? '?')
 
 /** A span as it is printed. */
 function written(span: Span, { isColoured, isAscii }: Style): string {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Answer, type Context, type Run, rowOf, type Value } from '../run/context.ts'
+import { type Answer, type Context, type Run, rowWith, type Value } from '../run/context.ts'
 import { usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
 import { type Line, type Tone, toned } from '../run/line.ts'
@@ -73,7 +73,7 @@ export const showTraffic: Run = async (context) => {
   return showNewest(context, {
     read: (page) => api.get('/api/calls', { query: { ...filters, ...page } }),
     line: lineOf,
-    row: (call) => rowOf(call, ...CALL_FIELDS),
+    row: (call) => rowWith(call, ...CALL_FIELDS),
     empty: 'No calls.',
   })
 }

@@ -4,10 +4,10 @@ import { isoTime } from '../../kernel/time.ts'
 import type { problemIn } from '../../kernel/validate.ts'
 import type { Feed, LiveEvent } from './feed.ts'
 import {
-  type FrameType,
   type LogFilter,
   MESSAGES,
   type Message,
+  type MessageType,
   type SubscribeMessage,
   TOPICS,
   type Topic,
@@ -106,16 +106,16 @@ export class LiveClient {
   /** Once the backlog is small enough again. */
   #reportDropped(): void {
     if (this.#dropped === 0 || this.#socket.unsentBytes > SKIP_ABOVE_BYTES) return
-    const frames = this.#dropped
+    const messages = this.#dropped
     this.#dropped = 0
-    this.#send('dropped', { frames })
+    this.#send('dropped', { frames: messages })
   }
 
-  #send(type: FrameType, data: object): void {
+  #send(type: MessageType, data: object): void {
     this.#write(type, this.#deps.feed.last, isoTime(this.#deps.now()), JSON.stringify(data))
   }
 
-  #write(type: FrameType, event: number, ts: string, data: string): void {
+  #write(type: MessageType, event: number, ts: string, data: string): void {
     if (this.#closed) return
     this.#seq += 1
     this.#socket.send(
@@ -204,7 +204,7 @@ function unknownTopic(value: unknown): string | undefined {
 const COLLECT_MS = 50
 const MAX_BYTES = 64 * 1024
 
-/** Collects log lines for a client that wants them together: a browser needs much longer for a frame than for a line. */
+/** Collects log lines for a client that wants them together: a browser needs much longer for a message than for a line. */
 class LineBatch {
   readonly #send: (lines: number, data: string) => void
   #lines: string[] = []

@@ -24,8 +24,8 @@ export const TOPICS = [
 ] as const
 export type Topic = (typeof TOPICS)[number]
 
-/** Topics, and frames about the stream itself. */
-export type FrameType = Topic | 'logs' | 'hello' | 'snapshot' | 'dropped' | 'heartbeat' | 'error'
+/** Topics, and messages about the stream itself. */
+export type MessageType = Topic | 'logs' | 'hello' | 'snapshot' | 'dropped' | 'heartbeat' | 'error'
 
 const Topics = Type.Array(Type.Enum(TOPICS), { minItems: 1, maxItems: TOPICS.length })
 const ServerIds = Type.Array(Type.String({ pattern: ID_PATTERN }), { maxItems: 50 })

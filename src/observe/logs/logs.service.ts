@@ -1,6 +1,6 @@
 import { invalidField } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
-import { LEVELS } from '../../kernel/log.ts'
+import { LEVELS, type Level } from '../../kernel/log.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import { timeRange } from '../time-range.ts'
@@ -140,10 +140,7 @@ async function histogramOf(
 }
 
 function pointsOf(counts: Counted['counts'], first: number, until: number, step: number) {
-  const none = Object.fromEntries(LEVELS.map((level) => [level, 0])) as Record<
-    (typeof LEVELS)[number],
-    number
-  >
+  const none = Object.fromEntries(LEVELS.map((level) => [level, 0])) as Record<Level, number>
   const points = new Map<number, Histogram['points'][number]>()
   for (let start = first; start <= until; start += step)
     points.set(start, { ts: isoTime(start), total: 0, ...none })

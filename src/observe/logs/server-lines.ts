@@ -104,27 +104,15 @@ function entryOf(server_id: string, { ts, stream, text, cut, instance }: Line): 
   }
 }
 
-const WORDS: Readonly<Record<string, Level>> = {
-  trace: 'trace',
-  verbose: 'debug',
-  debug: 'debug',
-  info: 'info',
-  notice: 'info',
-  log: 'info',
-  warn: 'warn',
-  warning: 'warn',
-  err: 'error',
-  error: 'error',
-  exception: 'error',
-  critical: 'fatal',
-  crit: 'fatal',
-  alert: 'fatal',
-  emerg: 'fatal',
-  emergency: 'fatal',
-  panic: 'fatal',
-  fatal: 'fatal',
+const WORDS: Readonly<Record<Level, readonly string[]>> = {
+  trace: ['trace'],
+  debug: ['verbose', 'debug'],
+  info: ['info', 'notice', 'log'],
+  warn: ['warn', 'warning'],
+  error: ['err', 'error', 'exception'],
+  fatal: ['critical', 'crit', 'alert', 'emerg', 'emergency', 'panic', 'fatal'],
 }
-const NAMES = Object.keys(WORDS).join('|')
+const NAMES = Object.values(WORDS).flat().join('|')
 
 /** `[warn]`, `WARN:`, `level=error`, `"level":"info"` near the start of a line. */
 const NAMED = new RegExp(
@@ -146,6 +134,6 @@ export function levelOf(line: string): Level {
   if (number !== undefined) return LEVELS.find((level) => LEVEL_RANK[level] === Number(number)) ?? 'info'
   if (THROWN.test(head)) return 'error'
   const named = NAMED.exec(head)
-  const word = named?.[1] ?? named?.[2] ?? CAPITALS.exec(head)?.[1]
-  return (word && WORDS[word.toLowerCase()]) || 'info'
+  const word = (named?.[1] ?? named?.[2] ?? CAPITALS.exec(head)?.[1] ?? 'info').toLowerCase()
+  return LEVELS.find((level) => WORDS[level].includes(word)) ?? 'info'
 }

@@ -91,11 +91,7 @@ export class ServerLife {
   }
 
   /** Of a server since the start of Toolroom. */
-  totals(server_id: string): {
-    readonly restarts: number
-    readonly cpuMs: number
-    readonly rssBytes: number
-  } {
+  totals(server_id: string): Readonly<typeof NOTHING> {
     return this.#known.get(server_id) ?? NOTHING
   }
 
@@ -157,16 +153,7 @@ export class ServerLife {
     const known = this.#known.get(server_id)
     if (known) return known
     const since = this.#deps.elapsed()
-    const added = {
-      status: 'unknown',
-      since,
-      sampledAt: undefined,
-      restarts: 0,
-      cpuMs: 0,
-      rssBytes: 0,
-      down: [],
-      samples: [],
-    }
+    const added = { status: 'unknown', since, sampledAt: undefined, ...NOTHING, down: [], samples: [] }
     this.#known.set(server_id, added)
     return added
   }
@@ -215,13 +202,9 @@ const newPeriod = (server_id: string, start: number): ServerPeriod => ({
 })
 
 function addPeriod(sum: ServerPeriod, other: ServerPeriod): void {
-  sum.expected_ms += other.expected_ms
-  sum.down_ms += other.down_ms
-  sum.sampled_ms += other.sampled_ms
-  sum.cpu += other.cpu
-  sum.cpu_max = Math.max(sum.cpu_max, other.cpu_max)
-  sum.rss += other.rss
-  sum.rss_max = Math.max(sum.rss_max, other.rss_max)
+  for (const field of ['expected_ms', 'down_ms', 'sampled_ms', 'cpu', 'rss'] as const)
+    sum[field] += other[field]
+  for (const field of ['cpu_max', 'rss_max'] as const) sum[field] = Math.max(sum[field], other[field])
 }
 
 /** Periods by start and server. */
