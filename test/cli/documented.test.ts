@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { readGiven } from '../../src/cli/run/read-given.ts'
 import { findCommand, subcommandsOf } from '../../src/cli/commands/all-commands.ts'
+import { readGiven } from '../../src/cli/run/read-arguments.ts'
 
 const docs = fileURLToPath(new URL('../../docs/', import.meta.url))
 const PAGES = ['guide', 'recordings'].flatMap((folder) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { WINDOW, WINDOWS, type WindowName } from '../../src/observe/metrics/windows.ts'
+import { WINDOW, WINDOWS, type WindowName } from '../../src/observe/metrics/metric-history.ts'
 import { randomFrom } from '../support/random.ts'
 import { AUTHORISED as headers, openTestService } from '../support/test-service.ts'
 

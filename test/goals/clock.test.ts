@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { WINDOW, WINDOWS } from '../../src/observe/metrics/windows.ts'
+import { WINDOW, WINDOWS } from '../../src/observe/metrics/metric-history.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { fakeClock, findFaketime, setClock } from '../support/faketime.ts'
 import { figure } from '../support/figure.ts'

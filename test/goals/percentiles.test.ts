@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { WINDOW, WINDOWS, type WindowName } from '../../src/observe/metrics/metric-history.ts'
 import type { Recorder } from '../../src/observe/metrics/record/recorder.ts'
-import { Cell } from '../../src/observe/metrics/sketch/cell.ts'
-import { WINDOW, WINDOWS, type WindowName } from '../../src/observe/metrics/windows.ts'
+import { Cell } from '../../src/observe/metrics/sketch/metric-cells.ts'
 import { event, NOON, openRecorder } from '../support/metrics.ts'
 import { randomFrom } from '../support/random.ts'
 

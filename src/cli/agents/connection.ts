@@ -1,4 +1,4 @@
-import type { Answer, Context, Run } from '../run/context.ts'
+import type { Answer, Context, Run } from '../run/command-context.ts'
 import { agentNamed } from './agent-named.ts'
 import { diffLines, type FileChange, writtenLines } from './file-change.ts'
 

@@ -1,8 +1,8 @@
-import { type Context, dryRun, emptyList, type Run } from '../run/context.ts'
+import { type Context, dryRun, emptyList, type Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
-import { counted, thousands } from '../run/units.ts'
+import { counted, thousands } from '../run/unit-text.ts'
 import { allServers } from '../servers/any-server.ts'
 import { agentNamed } from './agent-named.ts'
 

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { Bridge } from './bridge.ts'
-import { Link } from './link.ts'
+import { Link } from './gateway-link.ts'
 
 /** A bridge in this process. */
 function bridgeTo(find: () => string | undefined, timeoutMs = 5000) {

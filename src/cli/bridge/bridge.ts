@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject } from '../../kernel/json/json-checks.ts'
-import { LegacySession } from './legacy-session.ts'
-import { type Link, nextWait, Unavailable } from './link.ts'
 import {
   CODES,
   errorLine,
@@ -14,7 +12,9 @@ import {
   type Request,
   readMessage,
   Unreadable,
-} from './message.ts'
+} from './bridge-message.ts'
+import { type Link, nextWait, Unavailable } from './gateway-link.ts'
+import { LegacySession } from './legacy-session.ts'
 import { type Outcome, refusalLine, sendRequest } from './send-request.ts'
 
 interface Deps {

@@ -5,8 +5,8 @@ import { configError } from '../../kernel/exit.ts'
 import { LineReader, MESSAGE_MAX_BYTES } from '../../mcp/protocol/line-splitter.ts'
 import { findAddress, networkFrom, parseAddress } from '../run/service-address.ts'
 import { Bridge } from './bridge.ts'
-import { Link } from './link.ts'
-import { CODES, errorLine } from './message.ts'
+import { CODES, errorLine } from './bridge-message.ts'
+import { Link } from './gateway-link.ts'
 
 const TIMEOUT_MS = 30_000
 const END_GRACE_MS = 2000

@@ -1,7 +1,7 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import type { HttpResponse } from '../../net/http-response.ts'
-import type { Link } from './link.ts'
-import { headersOf, type Message, type Session, sessionHeaders } from './message.ts'
+import { headersOf, type Message, type Session, sessionHeaders } from './bridge-message.ts'
+import type { Link } from './gateway-link.ts'
 import { readResponse } from './send-request.ts'
 import { type OnMessage, SessionStream } from './session-stream.ts'
 

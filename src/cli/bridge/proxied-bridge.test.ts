@@ -10,7 +10,7 @@ import { post, register } from '../../../test/support/running-servers.ts'
 import { openTestService, type TestService } from '../../../test/support/test-service.ts'
 import { networkFrom } from '../run/service-address.ts'
 import { Bridge } from './bridge.ts'
-import { Link } from './link.ts'
+import { Link } from './gateway-link.ts'
 
 const AUTHORITY = fileURLToPath(
   new URL('../../../test/fixtures/http/certificates/authority.pem', import.meta.url),

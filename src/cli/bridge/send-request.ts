@@ -1,8 +1,8 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { RemoteFailure } from '../../net/http-failure.ts'
 import type { HttpResponse } from '../../net/http-response.ts'
-import { type Link, Unavailable } from './link.ts'
-import { CODES, errorLine, headersOf, oneLine, parsed, type Request, type Session } from './message.ts'
+import { CODES, errorLine, headersOf, oneLine, parsed, type Request, type Session } from './bridge-message.ts'
+import { type Link, Unavailable } from './gateway-link.ts'
 import { isEventStream, MAX_BYTES, type OnMessage, readStream, streamReader } from './session-stream.ts'
 
 /** `broken`: the connection ended without a response. */

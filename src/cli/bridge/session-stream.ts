@@ -3,8 +3,8 @@ import { isObject } from '../../kernel/json/json-checks.ts'
 import { MESSAGE_MAX_BYTES } from '../../mcp/protocol/line-splitter.ts'
 import { SseReader } from '../../mcp/protocol/sse-reader.ts'
 import type { HttpResponse } from '../../net/http-response.ts'
-import { type Link, nextWait } from './link.ts'
-import { parsed, type Session, sessionHeaders } from './message.ts'
+import { parsed, type Session, sessionHeaders } from './bridge-message.ts'
+import { type Link, nextWait } from './gateway-link.ts'
 
 export type OnMessage = (message: Readonly<Record<string, unknown>>, bytes: Buffer) => void
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { writeDurably } from '../../kernel/files/durable-file.ts'
-import type { Run } from '../run/context.ts'
+import type { Run } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 import { allServers, isStdio } from '../servers/any-server.ts'
 import { toolsOf } from '../tools/tools.ts'

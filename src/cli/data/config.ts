@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { parseSetting } from '../../kernel/config/config.ts'
 import type { SettingName } from '../../kernel/config/settings.ts'
-import { dryRun, type Run } from '../run/context.ts'
+import { dryRun, type Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
 import type { Schemas } from '../run/service-client.ts'

@@ -3,12 +3,12 @@ import { resolve } from 'node:path'
 import { writeDurably } from '../../kernel/files/durable-file.ts'
 import { readForeign } from '../../kernel/files/foreign-file.ts'
 import { isObject } from '../../kernel/json/json-checks.ts'
-import { type Answer, dryRun, exitOf, type Run } from '../run/context.ts'
+import { type Answer, dryRun, exitOf, type Run } from '../run/command-context.ts'
 import { Failure, usage } from '../run/failure.ts'
-import { type Line, type Tone, toned } from '../run/line.ts'
+import { type Line, type Tone, toned } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { piped, readSecret } from '../run/stdin.ts'
-import { counted } from '../run/units.ts'
+import { counted } from '../run/unit-text.ts'
 
 type Report = Schemas['FileImportReport']
 type Outcome = Report['items'][number]['outcome']

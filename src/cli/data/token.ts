@@ -1,4 +1,4 @@
-import { dryRun, type Run } from '../run/context.ts'
+import { dryRun, type Run } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 import { tokenOf } from '../run/service-client.ts'
 

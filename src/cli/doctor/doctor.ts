@@ -1,4 +1,4 @@
-import type { Answer, Context, Run } from '../run/context.ts'
+import type { Answer, Context, Run } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 import { findAddress } from '../run/service-address.ts'
 import type { Api } from '../run/service-client.ts'

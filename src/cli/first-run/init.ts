@@ -1,12 +1,12 @@
 import { diffLines, writtenLines } from '../agents/file-change.ts'
-import { canAsk } from '../run/ask.ts'
-import type { Answer, Context, Run } from '../run/context.ts'
+import { canAsk } from '../run/ask-on-terminal.ts'
+import type { Answer, Context, Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
-import { type Line, signed } from '../run/line.ts'
+import { type Line, signed } from '../run/printed-line.ts'
 import type { Api } from '../run/service-client.ts'
 import { withReadingApi } from '../service/service-on-demand.ts'
-import { choiceOfFlags, connectAgents, type ImportItem, importServers } from './choice.ts'
-import { findAll } from './found.ts'
+import { findAll } from './found-agents.ts'
+import { choiceOfFlags, connectAgents, type ImportItem, importServers } from './init-choice.ts'
 
 /** `toolroom init`: finds agents, imports their servers, and connects the chosen agents to the gateway. */
 export const init: Run = async (context) => {
@@ -41,7 +41,7 @@ async function askedChoice(context: Context) {
       'There is no terminal to ask on',
       'Add --yes, which imports all servers and connects no agent unless --import NAMES, --move-secrets and --connect AGENTS say otherwise, or --dry-run',
     )
-  return (await import('./questions.ts')).askForChoice(context)
+  return (await import('./init-questions.ts')).askForChoice(context)
 }
 
 /** What would happen. Reads only. */

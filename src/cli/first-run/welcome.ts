@@ -1,10 +1,10 @@
 import { VERSION } from '../../kernel/version.ts'
 import { browserOpener, openInBrowser } from '../run/browser.ts'
-import type { Run } from '../run/context.ts'
-import type { Line } from '../run/line.ts'
-import { counted } from '../run/units.ts'
+import type { Run } from '../run/command-context.ts'
+import type { Line } from '../run/printed-line.ts'
+import { counted } from '../run/unit-text.ts'
 import { allServers, needsHelp } from '../servers/any-server.ts'
-import { findAll } from './found.ts'
+import { findAll } from './found-agents.ts'
 
 /** `toolroom` alone: says what was found, changes nothing, and opens the dashboard where there is a display. */
 export const welcome: Run = async ({ api, service, note }) => {

@@ -1,5 +1,5 @@
-import { type Context, dryRun, type Run } from '../run/context.ts'
-import { signed } from '../run/line.ts'
+import { type Context, dryRun, type Run } from '../run/command-context.ts'
+import { signed } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { followJob } from './follow-job.ts'
 

@@ -1,7 +1,7 @@
-import { type Context, dryRun, emptyList, exitOf, type Run } from '../run/context.ts'
+import { type Context, dryRun, emptyList, exitOf, type Run } from '../run/command-context.ts'
 import { Failure, usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
-import { type Line, type Span, signed, toned } from '../run/line.ts'
+import { type Line, type Span, signed, toned } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { followJob } from './follow-job.ts'
 

@@ -1,4 +1,4 @@
-import { type Run, rowWith } from '../run/context.ts'
+import { type Run, rowWith } from '../run/command-context.ts'
 
 /** `toolroom search WORD...` */
 export const searchPackages: Run = async ({ api, given, during }) => {

@@ -1,5 +1,5 @@
-import type { Table } from './context.ts'
-import { clean, cutSpan, type Line, type Span, textOf, widthOf } from './line.ts'
+import type { Table } from './command-context.ts'
+import { clean, cutSpan, type Line, type Span, textOf, widthOf } from './printed-line.ts'
 
 const GAP = 2
 const NARROWEST = 6

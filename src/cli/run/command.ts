@@ -1,4 +1,4 @@
-import type { Run } from './context.ts'
+import type { Run } from './command-context.ts'
 
 export type Group = 'Service' | 'Servers' | 'Tools' | 'Agents' | 'Packages' | 'Watch' | 'Care'
 

@@ -5,10 +5,10 @@ import { readFlags } from '../../kernel/config/flags.ts'
 import { EXIT } from '../../kernel/exit.ts'
 import { columns } from './columns.ts'
 import type { Command } from './command.ts'
-import type { Answer, Context, Given, Value } from './context.ts'
+import type { Answer, Context, Given, Value } from './command-context.ts'
 import { Failure } from './failure.ts'
-import { plain, type Span, type Style, styleOf, textOf, writtenLine } from './line.ts'
-import { readGiven } from './read-given.ts'
+import { plain, type Span, type Style, styleOf, textOf, writtenLine } from './printed-line.ts'
+import { readGiven } from './read-arguments.ts'
 import { findAddress } from './service-address.ts'
 import { ServiceClient } from './service-client.ts'
 
@@ -82,7 +82,7 @@ function contextOf({ given, isJson, style, errors }: Output, mainFile: string) {
     },
     during: (phase, work) => during(phase, work, { stream: stderr, style: errors, env }),
     confirm: async (question) => {
-      if (!given.is('yes')) await (await import('./ask.ts')).confirm(question)
+      if (!given.is('yes')) await (await import('./ask-on-terminal.ts')).confirm(question)
     },
   }
   return { context, close: () => service?.close() }

@@ -1,5 +1,5 @@
 import { findNamed } from '../run/find-named.ts'
-import { type Span, type Tone, toned } from '../run/line.ts'
+import { type Span, type Tone, toned } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 
 export type StdioServer = Schemas['Server']

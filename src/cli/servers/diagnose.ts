@@ -1,8 +1,8 @@
 import { hanging } from '../run/columns.ts'
-import type { Answer, Context, Run } from '../run/context.ts'
-import { type Line, type Span, signed, textOf, toned, widthOf } from '../run/line.ts'
+import type { Answer, Context, Run } from '../run/command-context.ts'
+import { type Line, type Span, signed, textOf, toned, widthOf } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { counted, milliseconds } from '../run/units.ts'
+import { counted, milliseconds } from '../run/unit-text.ts'
 import {
   type AnyServer,
   type HttpServer,

@@ -1,4 +1,4 @@
-import { type Answer, type Context, dryRun, type Run } from '../run/context.ts'
+import { type Answer, type Context, dryRun, type Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { type AnyServer, type HttpServer, isStdio, type StdioServer, serverNamed } from './any-server.ts'

@@ -1,8 +1,8 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readGiven } from '../run/read-given.ts'
 import { SERVER_COMMANDS } from '../commands/server-commands.ts'
+import { readGiven } from '../run/read-arguments.ts'
 import { type Confinement, editCommand, isolationGiven, isolationText } from './isolation.ts'
 
 const CLOSED: Confinement = {

@@ -1,9 +1,9 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { Given } from '../run/context.ts'
+import type { Given } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { shortPath } from '../run/units.ts'
+import { shortPath } from '../run/unit-text.ts'
 import type { StdioServer } from './any-server.ts'
 import { ISOLATION_FLAGS } from './isolation-flags.ts'
 

@@ -1,4 +1,4 @@
-import type { Run } from '../run/context.ts'
+import type { Run } from '../run/command-context.ts'
 
 /** `toolroom completion SHELL` */
 export const printCompletionScript: Run = async ({ given }) => {

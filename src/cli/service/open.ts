@@ -1,5 +1,5 @@
 import { browserOpener, openInBrowser } from '../run/browser.ts'
-import type { Given, Run } from '../run/context.ts'
+import type { Given, Run } from '../run/command-context.ts'
 
 /** `toolroom open`: opens the dashboard, signed in by a code that works once, within a minute. */
 export const openDashboard: Run = async ({ api, service, given }) => {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Context } from '../run/context.ts'
+import type { Context } from '../run/command-context.ts'
 import { findAddress } from '../run/service-address.ts'
 import { type Api, ServiceClient } from '../run/service-client.ts'
 import type { TemporaryService } from './child-service.ts'

@@ -11,7 +11,7 @@ import { MAIN } from '../../../test/support/bridge.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { openTestService, type TestService, TOKEN } from '../../../test/support/test-service.ts'
-import { writtenLine } from '../run/line.ts'
+import { writtenLine } from '../run/printed-line.ts'
 import { type Report, statusLines } from './status.ts'
 
 async function status(env: Record<string, string>, ...argv: string[]) {

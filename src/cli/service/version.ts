@@ -1,5 +1,5 @@
 import { VERSION } from '../../kernel/version.ts'
-import type { Context, Run } from '../run/context.ts'
+import type { Context, Run } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 
 /** `toolroom version` */

@@ -1,7 +1,7 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
-import { ask, canAsk, isYes } from '../run/ask.ts'
+import { ask, canAsk, isYes } from '../run/ask-on-terminal.ts'
 import { usage } from '../run/failure.ts'
-import { plain } from '../run/line.ts'
+import { plain } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 
 type Answer = Schemas['ElicitationAnswer']

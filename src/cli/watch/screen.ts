@@ -1,4 +1,4 @@
-import { type Line, styleOf, writtenLine } from '../run/line.ts'
+import { type Line, styleOf, writtenLine } from '../run/printed-line.ts'
 
 const ENTER = '\u001b[?1049h\u001b[?25l'
 const LEAVE = '\u001b[?25h\u001b[?1049l'

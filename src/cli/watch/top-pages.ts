@@ -1,6 +1,6 @@
 import { columns } from '../run/columns.ts'
-import { clean, cut, type Line, type Span, textOf, toned, widthOf } from '../run/line.ts'
-import { milliseconds, share } from '../run/units.ts'
+import { clean, cut, type Line, type Span, textOf, toned, widthOf } from '../run/printed-line.ts'
+import { milliseconds, share } from '../run/unit-text.ts'
 import { type AnyServer, needsHelp, stateSpan } from '../servers/any-server.ts'
 import { infoLines } from '../servers/show-servers.ts'
 import { type Figures, listLines, type View } from './top-view.ts'

@@ -1,6 +1,6 @@
-import type { Context, Run } from '../run/context.ts'
+import type { Context, Run } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
-import type { Line } from '../run/line.ts'
+import type { Line } from '../run/printed-line.ts'
 import type { Api } from '../run/service-client.ts'
 import { allServers, isStdio } from '../servers/any-server.ts'
 import { logLine } from './logs-traffic-events.ts'

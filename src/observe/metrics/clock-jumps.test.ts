@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { event, openRecorder, ownClock } from '../../../test/support/metrics.ts'
+import { STEP_MS, WINDOW, WINDOWS, type WindowName } from './metric-history.ts'
 import { timeseriesOf } from './query/timeseries.ts'
 import type { Recorder } from './record/recorder.ts'
-import { STEP_MS, WINDOW, WINDOWS, type WindowName } from './windows.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

@@ -3,8 +3,8 @@ import { integer, objects, partial, text, textOrNull } from '../../kernel/fields
 import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../../kernel/wire.ts'
 import { ServerId } from '../../servers/shared/server-fields.ts'
 import { stepField } from '../time-range.ts'
+import { WINDOWS } from './metric-history.ts'
 import { KINDS } from './record/series-table.ts'
-import { WINDOWS } from './windows.ts'
 
 export const LABEL_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f]{1,256}$'
 export const NAME_PATTERN = '^[A-Za-z_][A-Za-z0-9_.:/-]{0,127}$'

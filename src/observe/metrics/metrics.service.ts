@@ -1,5 +1,6 @@
 import { notFound } from '../../kernel/did-you-mean.ts'
 import { isoTime } from '../../kernel/time.ts'
+import { ceilTo, STEP_MS, type WindowName } from './metric-history.ts'
 import type {
   SeriesQuery,
   ServerMetrics,
@@ -8,8 +9,8 @@ import type {
   Summary,
   Timeseries,
 } from './metrics.schema.ts'
-import { availabilityOf, timeseriesByServer } from './query/by-server.ts'
 import { type MetricsSources, prometheusText } from './query/prometheus.ts'
+import { availabilityOf, timeseriesByServer } from './query/server-timeseries.ts'
 import {
   agentsIn,
   callsOf,
@@ -23,8 +24,7 @@ import {
 } from './query/summary.ts'
 import { matches, timeseriesOf } from './query/timeseries.ts'
 import { eventsOf, type MetricEvent } from './record/record.schema.ts'
-import { Cell } from './sketch/cell.ts'
-import { ceilTo, STEP_MS, type WindowName } from './windows.ts'
+import { Cell } from './sketch/metric-cells.ts'
 
 /** Provided by `compose/observe.ts`. */
 interface Deps extends MetricsSources {

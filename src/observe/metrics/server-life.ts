@@ -1,7 +1,7 @@
 import type { FactBus } from '../../kernel/facts.ts'
 import type { Resources } from '../../kernel/server-state.ts'
+import { floorTo } from './metric-history.ts'
 import { type MetricsStore, SERVER_STEP_MS, type ServerLevel, type ServerPeriod } from './metrics-store.ts'
-import { floorTo } from './windows.ts'
 
 interface Deps {
   readonly store: Pick<MetricsStore, 'periods'>

@@ -1,8 +1,8 @@
 import type { FactBus, Facts } from '../../kernel/facts.ts'
 import type { Orphan } from '../../kernel/server-state.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
-import * as cause from './causes.ts'
 import type { NoticeBoard } from './notice-board.ts'
+import * as cause from './notice-causes.ts'
 import type { Cause } from './notices.schema.ts'
 
 /** Where causes are found. `compose/observe.ts` connects them. */

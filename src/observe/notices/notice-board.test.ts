@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import * as causes from './causes.ts'
 import { MAX_RESOLVED, NoticeBoard, RESOLVE_AFTER_MS } from './notice-board.ts'
+import * as causes from './notice-causes.ts'
 import { type Cause, KINDS, type Notice } from './notices.schema.ts'
 
 const server = { id: 'postgres', name: 'Postgres' }

@@ -41,7 +41,7 @@ const whyOf = (reason: unknown): string => (reason instanceof Error ? reason.mes
 
 /**
  * The tables of `metrics.db`. A block contains the cells of 64 series in one second, minute or hour
- * (`observe/metrics/sketch/cell.ts`), so that a day takes hundreds of rows instead of hundreds of thousands.
+ * (`observe/metrics/sketch/metric-cells.ts`), so that a day takes hundreds of rows instead of hundreds of thousands.
  */
 const MIGRATIONS = [
   `

@@ -1,7 +1,7 @@
 import type { ProcessFigures } from '../process-figures.ts'
 import type { Recorder } from '../record/recorder.ts'
 import type { Kind, Series } from '../record/series-table.ts'
-import { CALL_STATUSES, Cell } from '../sketch/cell.ts'
+import { CALL_STATUSES, Cell } from '../sketch/metric-cells.ts'
 
 /** What the text is made from. */
 export interface MetricsSources {

@@ -1,9 +1,9 @@
 import { isoTime } from '../../../kernel/time.ts'
+import type { WindowName } from '../metric-history.ts'
 import type { AgentFigures, Calls, Latency, Summary, ToolFigures } from '../metrics.schema.ts'
 import type { Recorder } from '../record/recorder.ts'
 import type { Series } from '../record/series-table.ts'
-import { Cell } from '../sketch/cell.ts'
-import type { WindowName } from '../windows.ts'
+import { Cell } from '../sketch/metric-cells.ts'
 
 const TOP = 10
 

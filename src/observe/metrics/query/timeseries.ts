@@ -1,11 +1,11 @@
 import { invalidField } from '../../../kernel/errors.ts'
 import { isoTime } from '../../../kernel/time.ts'
+import { ceilTo, DAY_MS, floorTo, HOUR_MS, STEP_MS, WINDOW, type WindowName } from '../metric-history.ts'
 import type { Point, SeriesQuery, Timeseries } from '../metrics.schema.ts'
 import type { Level } from '../metrics-store.ts'
 import type { Recorder } from '../record/recorder.ts'
 import type { Series } from '../record/series-table.ts'
-import { Cell } from '../sketch/cell.ts'
-import { ceilTo, DAY_MS, floorTo, HOUR_MS, STEP_MS, WINDOW, type WindowName } from '../windows.ts'
+import { Cell } from '../sketch/metric-cells.ts'
 import { errorsOf, latencyOf } from './summary.ts'
 
 const MAX_POINTS = 1500

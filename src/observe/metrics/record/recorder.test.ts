@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { event, NOON, openRecorder, ownClock } from '../../../../test/support/metrics.ts'
 import { FactBus } from '../../../kernel/facts.ts'
-import { Cell } from '../sketch/cell.ts'
-import type { WindowName } from '../windows.ts'
+import type { WindowName } from '../metric-history.ts'
+import { Cell } from '../sketch/metric-cells.ts'
 import type { Recorder } from './recorder.ts'
 import { MAX_SERIES } from './series-table.ts'
 

@@ -1,10 +1,10 @@
 import { uptime } from 'node:os'
 import { AppError } from '../../../kernel/errors.ts'
 import type { FactBus, Facts } from '../../../kernel/facts.ts'
+import { DAY_MS, History, RollingWindow, type Visit, WINDOWS, type WindowName } from '../metric-history.ts'
 import type { Check, Level, MetricsStore } from '../metrics-store.ts'
 import { atEveryLevel, ServerLife } from '../server-life.ts'
-import { type Sample, Tally } from '../sketch/cell.ts'
-import { DAY_MS, History, RollingWindow, type Visit, WINDOWS, type WindowName } from '../windows.ts'
+import { type Sample, Tally } from '../sketch/metric-cells.ts'
 import { ClockTrust, Retention } from './retention.ts'
 import { MAX_SERIES, type Series, type SeriesKey, SeriesTable } from './series-table.ts'
 

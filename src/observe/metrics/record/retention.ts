@@ -1,5 +1,5 @@
+import { DAY_MS, HOUR_MS, MINUTES_FOR_MS, SECONDS_FOR_MS } from '../metric-history.ts'
 import type { MetricsStore } from '../metrics-store.ts'
-import { DAY_MS, HOUR_MS, MINUTES_FOR_MS, SECONDS_FOR_MS } from '../windows.ts'
 import type { Series, SeriesTable } from './series-table.ts'
 
 /** At most this share is deleted at once. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ByteReader, ByteWriter } from './bytes.ts'
 import { Sketch } from './sketch.ts'
+import { ByteReader, ByteWriter } from './varint-bytes.ts'
 
 const SHARES = [0, 0.01, 0.25, 0.5, 0.9, 0.95, 0.99, 0.999, 1]
 /** Half the width of a bucket, plus rounding. */

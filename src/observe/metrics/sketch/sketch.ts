@@ -1,4 +1,4 @@
-import type { ByteReader, ByteWriter } from './bytes.ts'
+import type { ByteReader, ByteWriter } from './varint-bytes.ts'
 
 /** Each bucket ends 2 % above the previous one, so its middle is within 1 % of every value in it. */
 const GAMMA = 1.02

@@ -1,10 +1,10 @@
 import { invalidField } from '../../../kernel/errors.ts'
 import { isoTime } from '../../../kernel/time.ts'
+import { floorTo, WINDOW, type WindowName } from '../metric-history.ts'
 import type { ResourcePoint, SeriesQuery, ServerPoint, ServerTimeseries } from '../metrics.schema.ts'
 import { SERVER_STEP_MS, type ServerLevel, type ServerPeriod } from '../metrics-store.ts'
 import type { Recorder } from '../record/recorder.ts'
-import { Cell } from '../sketch/cell.ts'
-import { floorTo, WINDOW, type WindowName } from '../windows.ts'
+import { Cell } from '../sketch/metric-cells.ts'
 import { callsOf, latencyOf, round } from './summary.ts'
 import { isNamed, levelFor, matches, pointOf, stepsOf } from './timeseries.ts'
 

@@ -1,5 +1,5 @@
 import { type Block, LEVELS, type Level, type MetricsStore } from './metrics-store.ts'
-import { type Cell, type Sample, Tally, unpack } from './sketch/cell.ts'
+import { type Cell, type Sample, Tally, unpack } from './sketch/metric-cells.ts'
 
 export type Visit = (start: number, series: number, cell: Cell) => void
 

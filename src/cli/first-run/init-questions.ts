@@ -1,12 +1,13 @@
 import { agentsOf } from '../agents/agent-named.ts'
 import { diffLines } from '../agents/file-change.ts'
-import { ask, isYes } from '../run/ask.ts'
-import type { Context } from '../run/context.ts'
+import { ask, isYes } from '../run/ask-on-terminal.ts'
+import type { Context } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 import { findAddress } from '../run/service-address.ts'
 import type { Api } from '../run/service-client.ts'
-import { counted } from '../run/units.ts'
+import { counted } from '../run/unit-text.ts'
 import { withTemporaryApi } from '../service/service-on-demand.ts'
+import { findAll } from './found-agents.ts'
 import {
   agentTypesIn,
   type Choice,
@@ -16,8 +17,7 @@ import {
   importServers,
   namesIn,
   wordsOf,
-} from './choice.ts'
-import { findAll } from './found.ts'
+} from './init-choice.ts'
 
 /**
  * Asks what the flags do not say. Everything is planned in a temporary service, so that nothing has changed when the user

@@ -1,6 +1,6 @@
 import type { AgentSummary } from '../agents/agent-named.ts'
 import { agentsIn, agentsOf } from '../agents/agent-named.ts'
-import type { Given } from '../run/context.ts'
+import type { Given } from '../run/command-context.ts'
 import { findNamed } from '../run/find-named.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 

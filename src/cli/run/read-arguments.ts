@@ -2,7 +2,7 @@ import { parseWords } from '../../kernel/config/parse-flags.ts'
 import { nearest } from '../../kernel/did-you-mean.ts'
 import { isStartError } from '../../kernel/exit.ts'
 import { type Command, flagsOf } from './command.ts'
-import { Given } from './context.ts'
+import { Given } from './command-context.ts'
 import { usage } from './failure.ts'
 
 /** Reads the words after the name of the command. Throws a sentence that names the first wrong one. */

@@ -1,5 +1,5 @@
-import { ByteReader, ByteWriter } from './bytes.ts'
 import { Sketch } from './sketch.ts'
+import { ByteReader, ByteWriter } from './varint-bytes.ts'
 
 export const CALL_STATUSES = ['ok', 'error', 'timeout', 'cancelled'] as const
 type CallStatus = (typeof CALL_STATUSES)[number]
