@@ -34,7 +34,7 @@ function switchServer(isOn: boolean): Run {
     return {
       json: { dry_run: isDry, server_id: server.id, enabled: isOn, items },
       lines: [
-        ...items.flatMap((item) => linesOf(item, server.id, isOn, isDry)),
+        ...items.flatMap((item) => agentLines(item, server.id, isOn, isDry)),
         ...(isDry ? ['Nothing was written (--dry-run).'] : []),
       ],
       plain: items.map(({ agent_type, via, changed, error }) => [agent_type, via, changed, error?.message]),
@@ -113,7 +113,7 @@ async function inFile(
   }
 }
 
-function linesOf(
+function agentLines(
   { agent_type, changed, file, error }: Item,
   id: string,
   isOn: boolean,

@@ -38,7 +38,7 @@ function agentRow(agent: AgentSummary): Span[] {
     isGateway ? visible?.tools : null,
     isGateway ? thousands(visible?.tokens) : null,
     fileOf(agent),
-    problemOf(agent),
+    agentProblem(agent),
   ]
 }
 
@@ -47,7 +47,7 @@ function fileOf({ scopes }: AgentSummary): string | null {
   return file ? shortPath(file.path) : null
 }
 
-function problemOf({ scopes, drift, installed }: AgentSummary): Span {
+function agentProblem({ scopes, drift, installed }: AgentSummary): Span {
   for (const { parse_error, problem } of scopes) {
     if (parse_error) return toned('err', `! line ${parse_error.line}: ${parse_error.message}`)
     if (problem !== null) return toned('err', `! ${problem}`)

@@ -46,19 +46,19 @@ async function restore({ given, confirm, during, note }: Context, api: Api, name
   if (planned.items.length === 0) return emptyList(planned, 'There is nothing to restore.')
   if (given.is('dry-run'))
     return {
-      ...shown(planned),
-      lines: [...planned.items.flatMap(linesOf), 'Nothing was changed (--dry-run).'],
+      ...restoredAnswer(planned),
+      lines: [...planned.items.flatMap(restoredLines), 'Nothing was changed (--dry-run).'],
     }
-  if (!given.is('yes')) for (const line of planned.items.flatMap(linesOf)) note(line)
+  if (!given.is('yes')) for (const line of planned.items.flatMap(restoredLines)) note(line)
   await confirm('Write these files?')
-  return shown(await during('Restoring', api.post('/api/backups/restore', { body: chosen })))
+  return restoredAnswer(await during('Restoring', api.post('/api/backups/restore', { body: chosen })))
 }
 
-function shown(report: Report) {
+function restoredAnswer(report: Report) {
   const failed = report.items.filter(({ problem }) => problem !== null).length
   return {
     json: report,
-    lines: report.items.flatMap(linesOf),
+    lines: report.items.flatMap(restoredLines),
     plain: report.items.map(({ agent_type, path, changed, exact, problem }) => [
       agent_type,
       path,
@@ -68,7 +68,7 @@ function shown(report: Report) {
   }
 }
 
-function linesOf({ agent_type, path, exact, changed, diff, problem, reload_hint }: Item): Line[] {
+function restoredLines({ agent_type, path, exact, changed, diff, problem, reload_hint }: Item): Line[] {
   if (problem !== null) return [signed('err', `${agent_type}  ${path}: ${problem}`)]
   const what = changed ? (exact ? 'byte for byte as before' : 'only our entries change') : 'unchanged'
   return [

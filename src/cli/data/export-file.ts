@@ -82,7 +82,7 @@ export const importFile: Run = async ({ api, given, during }) => {
     on_conflict: given.is('update') ? ('update' as const) : ('skip' as const),
     ...(passphrase !== undefined && { passphrase }),
   }
-  return shown(await during('Importing', api.post('/api/import', { body })))
+  return importedAnswer(await during('Importing', api.post('/api/import', { body })))
 }
 
 async function textOfFile(name: string): Promise<string> {
@@ -112,7 +112,7 @@ function parsed(text: string, name: string): Schemas['ExportFile'] {
   }
 }
 
-function shown(report: Report): Answer {
+function importedAnswer(report: Report): Answer {
   const parts = [
     ['server', report.items],
     ['secret', report.secrets],

@@ -25,7 +25,7 @@ export const doctor: Run = async (context) => {
   const findings = sections.flatMap((section) => section.findings)
   const isDry = given.is('dry-run')
   const fixes = isDry || given.is('fix') ? await applied(findings, isDry) : []
-  return answerOf(sections, fixes, { isDry, isRunning, width: context.terminal.width })
+  return doctorAnswer(sections, fixes, { isDry, isRunning, width: context.terminal.width })
 }
 
 /** A section that cannot be checked is a problem of its own, and the others are still checked. */
@@ -68,7 +68,7 @@ function reasonOf(error: unknown): string {
   throw error
 }
 
-function answerOf(
+function doctorAnswer(
   sections: readonly Section[],
   fixes: readonly Applied[],
   { isDry, isRunning, width }: { isDry: boolean; isRunning: boolean; width: number | undefined },

@@ -37,7 +37,7 @@ export const installPackage: Run = async (context) => {
   return {
     json: { ...installed, enabled },
     lines: [
-      ...linesOf(installed),
+      ...installedLines(installed),
       ...(id === undefined || installed.server?.error ? [] : [await serverLine(context, id)]),
       ...enabled.map(({ agent_type, ok, text }) => signed(ok ? 'ok' : 'err', `${agent_type}  ${text}`)),
     ],
@@ -56,7 +56,7 @@ function splitSpec(spec: string): { name: string; version?: string } {
   return { name: spec.slice(0, at), version }
 }
 
-function linesOf({ name, version, size_bytes, scripts_skipped, warnings, server }: Installed): Line[] {
+function installedLines({ name, version, size_bytes, scripts_skipped, warnings, server }: Installed): Line[] {
   const scripts = scripts_skipped.join(', ')
   const skipped = signed('warn', `Install scripts were skipped (${scripts}). Allow them with --allow-scripts`)
   return [

@@ -56,7 +56,7 @@ export const updatePackages: Run = async (context) => {
   const failed = items.filter(({ problem }) => problem !== null).length
   return {
     json: { items },
-    lines: items.length === 0 ? ['All packages are up to date.'] : items.map(lineOf),
+    lines: items.length === 0 ? ['All packages are up to date.'] : items.map(updatedLine),
     plain: items.map(({ name, from, updated, problem }) => [name, from, updated?.version, problem]),
     exit: exitOf(failed, items.length),
   }
@@ -88,7 +88,7 @@ async function updated(context: Context, { id, name, version }: Package): Promis
   }
 }
 
-function lineOf({ name, from, updated, problem }: Item): Line {
+function updatedLine({ name, from, updated, problem }: Item): Line {
   if (!updated) return signed('err', `${name}  ${problem ?? 'failed'}`)
   if (updated.version === from) return signed('ok', `${name} ${from} is the newest version`)
   const { added, removed, changed } = updated.tools

@@ -29,11 +29,11 @@ export const addServer: Run = async (context) => {
       'server_exists',
     )
   if (isDry)
-    return answerOf(report, () =>
+    return addedAnswer(report, () =>
       confinement.isolation ? [`  place  ${placeText(confinement.isolation)}`] : [],
     )
   const places = await placesOf(api, report, confinement.isolation_options !== undefined)
-  const answer = answerOf(report, ({ id }) => places.get(id ?? '') ?? [])
+  const answer = addedAnswer(report, ({ id }) => places.get(id ?? '') ?? [])
   if (!given.is('start')) return answer
   for (const { id, type, name } of report.items)
     if (id !== null && type === 'stdio')
@@ -93,14 +93,14 @@ function hostOf(url: string): string {
   )
 }
 
-function answerOf(report: Report, placeOf: (item: Item) => readonly string[]): Answer {
+function addedAnswer(report: Report, placeOf: (item: Item) => readonly string[]): Answer {
   const { dry_run, items } = report
   const failed = items.filter(({ outcome }) => outcome === 'refused' || outcome === 'exists')
   const first = items.find(({ id, outcome }) => id !== null && outcome === 'created')
   return {
     json: report,
     lines: [
-      ...items.flatMap((item) => linesOf(item, dry_run, placeOf(item))),
+      ...items.flatMap((item) => itemLines(item, dry_run, placeOf(item))),
       ...(dry_run ? ['Nothing was changed (--dry-run).'] : []),
     ],
     plain: items.map(({ name, outcome, id }) => [id ?? name, outcome]),
@@ -112,7 +112,7 @@ function answerOf(report: Report, placeOf: (item: Item) => readonly string[]): A
   }
 }
 
-function linesOf(
+function itemLines(
   { name, outcome, reason, command, args, url, program, notes, plain_secrets, id }: Item,
   isDry: boolean,
   place: readonly string[],

@@ -16,7 +16,7 @@ export const editServer: Run = async (context) => {
   if (given.is('dry-run'))
     return dryRun(
       { id, change: masked(change) },
-      shown(server, change).map((line) => `Would change ${line}`),
+      changedFields(server, change).map((line) => `Would change ${line}`),
     )
   const path = { id }
   const changed: AnyServer = isStdio(server)
@@ -30,7 +30,7 @@ function changedAnswer(before: AnyServer, changed: AnyServer, change: object): A
   return {
     json: changed,
     lines: [
-      ...shown(before, change).map((line) => `Changed ${line}`),
+      ...changedFields(before, change).map((line) => `Changed ${line}`),
       ...(isStdio(changed) && ISOLATION_FIELDS.some((field) => field in change)
         ? isolationLines(changed, change)
         : []),
@@ -99,7 +99,7 @@ const merged = (
   Object.fromEntries(Object.entries({ ...before, ...set }).filter(([key]) => !unset.includes(key)))
 
 /** The names of what changes. Values may be secrets. */
-function shown({ name }: AnyServer, change: object): string[] {
+function changedFields({ name }: AnyServer, change: object): string[] {
   return Object.entries(change).map(([field, value]) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? `${field} of ${name}: ${Object.keys(value).join(', ') || 'none'}`

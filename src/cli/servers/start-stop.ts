@@ -31,7 +31,7 @@ function changeState(action: Action): Run {
     if (ids.length === 0)
       return { json: { action, items: [], total: 0, failed: 0 }, lines: ['No servers yet.'] }
     const work = context.api.post('/api/servers/bulk', { body: { action, ids } })
-    return answerOf(await context.during(`${DOING[action]} ${what}`, work))
+    return bulkAnswer(await context.during(`${DOING[action]} ${what}`, work))
   }
 }
 
@@ -66,7 +66,7 @@ async function chosen(action: Action, { api, given }: Context): Promise<StdioSer
 
 const PAST = { start: 'started', stop: 'stopped', restart: 'restarted' } as const
 
-function answerOf(report: Schemas['BulkReport']): Answer {
+function bulkAnswer(report: Schemas['BulkReport']): Answer {
   const { action, items, total, failed } = report
   const [first] = items.filter(({ ok }) => !ok)
   if (first && total === 1)
@@ -78,7 +78,7 @@ function answerOf(report: Schemas['BulkReport']): Answer {
     )
   return {
     json: report,
-    lines: items.map(lineOf),
+    lines: items.map(itemLine),
     plain: items.map(({ id, ok, status, error }) => [id, ok ? 'ok' : 'failed', status, error?.message]),
     exit: exitOf(failed, total),
     next: first
@@ -89,6 +89,6 @@ function answerOf(report: Schemas['BulkReport']): Answer {
   }
 }
 
-function lineOf({ id, ok, status, error }: Item): Line {
+function itemLine({ id, ok, status, error }: Item): Line {
   return ok ? signed('ok', `${id}  ${status ?? ''}`) : signed('err', `${id}  ${error?.message ?? 'failed'}`)
 }

@@ -41,7 +41,7 @@ export const tryServer: Run = async (context) => {
   const kept = isKept
     ? await api.patch('/api/servers/{id}', { path: { id: server.id }, body: confinement })
     : undefined
-  return answerOf({ server, calls, report, confinement, kept, command }, context)
+  return trialAnswer({ server, calls, report, confinement, kept, command }, context)
 }
 
 /** With `--apply`, a server that does not start is started again with a wider isolation. Its calls are made once. */
@@ -80,9 +80,9 @@ function callOf(text: string): Call {
   )
 }
 
-function answerOf(tried: Tried, { terminal }: Context): Answer {
+function trialAnswer(tried: Tried, { terminal }: Context): Answer {
   const { server, report, kept, command } = tried
-  const problem = problemOf(tried)
+  const problem = trialProblem(tried)
   const json = { ...report, applied: kept !== undefined, edit_command: command ?? null }
   return {
     json: problem ? { code: problem.code, detail: problem.detail, hint: problem.hint, ...json } : json,
@@ -106,7 +106,7 @@ interface Problem {
 }
 
 /** Why the exit code is not 0. What was opened is no problem any more. */
-function problemOf({ server, report, kept, command }: Tried): Problem | undefined {
+function trialProblem({ server, report, kept, command }: Tried): Problem | undefined {
   const hint = command === undefined ? null : `Allow it with ${command}`
   const { error, refused } = report
   if (!report.ok)

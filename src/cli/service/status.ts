@@ -97,8 +97,8 @@ export function statusLines(report: Report, width: number | undefined): Line[] {
   const rows = servers.map((server) => [
     plain(server.name),
     stateSpan(server),
-    toolsOf(server),
-    problemOf(server),
+    toolCount(server),
+    serverProblem(server),
   ])
   return [
     `Toolroom ${plain(version)} at ${plain(address)}, up ${durationOf(uptime_s)}`,
@@ -109,10 +109,10 @@ export function statusLines(report: Report, width: number | undefined): Line[] {
   ]
 }
 
-const toolsOf = ({ tool_count }: ServerLine): string =>
+const toolCount = ({ tool_count }: ServerLine): string =>
   tool_count === null ? '-' : `${tool_count} ${tool_count === 1 ? 'tool' : 'tools'}`
 
-function problemOf({ id, health, auth }: ServerLine): string {
+function serverProblem({ id, health, auth }: ServerLine): string {
   const login = LOGINS[auth?.state ?? '']
   if (login !== undefined) return plain(`${login}: toolroom login ${id}`)
   if (auth?.state === 'refused' && auth.error)

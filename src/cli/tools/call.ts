@@ -31,7 +31,7 @@ export const callTool: Run = async (context) => {
     }
   const kind = isStdio(server) ? 'servers' : 'http-servers'
   const path = `/api/${kind}/${server.id}/tools/${encodeURIComponent(tool.name)}/call`
-  return answerOf(await streamedCall(context, path, body, tool.name), `${server.id} ${tool.name}`)
+  return callAnswer(await streamedCall(context, path, body, tool.name), `${server.id} ${tool.name}`)
 }
 
 /** From `KEY=VALUE` words, or JSON: in `--args`, or on stdin if that is `-`. */
@@ -136,14 +136,14 @@ function serverLogLine({ level, logger, data }: Readonly<Record<string, unknown>
   return [toned(TONES[name] ?? 'err', name), `  ${logger === undefined ? '' : `${logger}: `}${text}`]
 }
 
-function answerOf(result: unknown, name: string): Answer {
+function callAnswer(result: unknown, name: string): Answer {
   const { content, structuredContent, isError } = result as {
     content?: unknown
     structuredContent?: unknown
     isError?: unknown
   }
   const blocks = Array.isArray(content) ? content : []
-  const lines = blocks.flatMap((block) => linesOf(block))
+  const lines = blocks.flatMap((block) => blockLines(block))
   const shown =
     lines.length > 0 || structuredContent === undefined
       ? lines
@@ -154,7 +154,7 @@ function answerOf(result: unknown, name: string): Answer {
 }
 
 /** Text as it is, and everything else by its kind and size. */
-function linesOf(block: unknown): string[] {
+function blockLines(block: unknown): string[] {
   if (!isObject(block)) return []
   const { type, text, data, mimeType, uri, name } = block as Readonly<Record<string, unknown>>
   if (typeof text === 'string') return text.split('\n')

@@ -23,7 +23,7 @@ export const reviewChanges: Run = async (context) => {
   const isDry = given.is('dry-run')
   const isApproved = given.is('approve') && !isDry
   if (isApproved) await context.during(`Approving changes of ${server.id}`, approve(context, server, changed))
-  return answerOf(server, changed, isApproved, isDry)
+  return reviewAnswer(server, changed, isApproved, isDry)
 }
 
 /** With names of tools, only those tools. */
@@ -59,7 +59,7 @@ async function approve({ service }: Context, server: AnyServer, changed: Changed
     await service.request('POST', `/api/${kind}/${server.id}/${part}/approve`, { hash })
 }
 
-function answerOf({ id }: AnyServer, changed: Changed, isApproved: boolean, isDry: boolean): Answer {
+function reviewAnswer({ id }: AnyServer, changed: Changed, isApproved: boolean, isDry: boolean): Answer {
   const { tools, prompts, instructions } = changed
   const json = {
     server_id: id,
@@ -83,7 +83,7 @@ function answerOf({ id }: AnyServer, changed: Changed, isApproved: boolean, isDr
   return {
     json,
     lines: [
-      ...parts.flatMap(([label, part]) => linesOf(label, part)),
+      ...parts.flatMap(([label, part]) => changeLines(label, part)),
       isApproved
         ? `Approved ${count}.`
         : `${count} to review.${isDry ? ' Nothing was changed (--dry-run).' : ''}`,
@@ -94,7 +94,7 @@ function answerOf({ id }: AnyServer, changed: Changed, isApproved: boolean, isDr
 }
 
 /** What changed, word by word. */
-function linesOf(label: string, { state, change }: Pick<Tool, 'state' | 'change'>): Line[] {
+function changeLines(label: string, { state, change }: Pick<Tool, 'state' | 'change'>): Line[] {
   return [
     [toned('warn', '▲ '), `${label}  ${state === 'held' ? 'held: agents do not see it' : 'changed'}`],
     ...(change?.diffs ?? []).map(

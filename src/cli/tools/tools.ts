@@ -35,7 +35,7 @@ export const listTools: Run = async ({ api, given }) => {
         tool.server_id,
         tool.name,
         tool.tokens,
-        stateOf(tool),
+        toolState(tool),
         (tool.description ?? '').split('\n')[0] ?? '',
       ]),
     },
@@ -46,7 +46,7 @@ export const listTools: Run = async ({ api, given }) => {
   }
 }
 
-function stateOf({ enabled, state, change }: Tool): Span {
+function toolState({ enabled, state, change }: Tool): Span {
   if (state === 'held') return toned('warn', '▲ held')
   if (change) return toned('warn', '▲ changed')
   return enabled ? toned('ok', '● on') : toned('dim', '○ off')

@@ -72,13 +72,13 @@ export const showTraffic: Run = async (context) => {
   const filters = { ...(await filtersOf(context)), ...(given.is('failed') && { status: FAILED }) }
   return showNewest(context, {
     read: (page) => api.get('/api/calls', { query: { ...filters, ...page } }),
-    line: lineOf,
+    line: callLine,
     row: (call) => rowWith(call, ...CALL_FIELDS),
     empty: 'No calls.',
   })
 }
 
-function lineOf(call: Call): Line {
+function callLine(call: Call): Line {
   const { started_at, status, server_id, tool, agent_type, duration_ms, error_code, error_message } = call
   const isOk = status === 'ok'
   const size = `${bytes(call.request_bytes)} in, ${bytes(call.response_bytes)} out`

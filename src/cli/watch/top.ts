@@ -155,18 +155,18 @@ function afterKey(view: View, key: string, figures: Figures, most: number): View
   if (view.isTyping) return afterTyped(view, key)
   const quiet = { ...view, message: '' }
   if (key in STEPS) return moved(quiet, STEPS[key] ?? 0, figures, most)
-  if (key === '?') return shown(quiet, view.page === 'help' ? 'list' : 'help')
+  if (key === '?') return onPage(quiet, view.page === 'help' ? 'list' : 'help')
   const chosen = chosenOf(figures, view)?.id
-  if (key === 'l' && chosen !== undefined) return shown({ ...quiet, chosen }, 'log')
-  if (view.page !== 'list') return key === ESC ? shown(quiet, 'list') : quiet
-  if (key === '\r' && chosen !== undefined) return shown({ ...quiet, chosen }, 'details')
+  if (key === 'l' && chosen !== undefined) return onPage({ ...quiet, chosen }, 'log')
+  if (view.page !== 'list') return key === ESC ? onPage(quiet, 'list') : quiet
+  if (key === '\r' && chosen !== undefined) return onPage({ ...quiet, chosen }, 'details')
   if (key === ESC) return { ...quiet, filter: '' }
   if (key === '/') return { ...quiet, isTyping: true }
   if (key === 's') return { ...quiet, sort: SORTS[(SORTS.indexOf(view.sort) + 1) % SORTS.length] ?? 'name' }
   return quiet
 }
 
-const shown = (view: View, page: View['page']): View => ({ ...view, page, scroll: 0 })
+const onPage = (view: View, page: View['page']): View => ({ ...view, page, scroll: 0 })
 
 /** The server under the sign, which is the first one until another is chosen. */
 function chosenOf(figures: Figures, view: View) {
