@@ -29,6 +29,9 @@ export type JsonMap = Readonly<Record<string, Json>>
 export const isMap = (value: Json | undefined): value is JsonMap => isObject(value)
 export const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value)
 
+/** Members of every JavaScript object. Programs that keep entries in one would misread them. */
+export const PROTOTYPE_NAMES: readonly string[] = ['__proto__', 'constructor', 'prototype']
+
 /** Sets an own member, also one named `__proto__`. */
 export function setMember(map: Record<string, Json>, name: string, value: Json): void {
   if (name !== '__proto__') map[name] = value

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { computer } from '../../../test/support/test-computer.ts'
 import { AGENTS, configFilesOf, findAgent } from './agent-catalogue.ts'
 import type { Agent } from './agent-record.ts'
-
 import { switchOf } from './enable-switch.ts'
 import type { Json } from './json-value.ts'
 import { readEntry } from './read-entry.ts'

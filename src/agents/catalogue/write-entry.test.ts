@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { computer } from '../../../test/support/test-computer.ts'
 import { AGENTS, configFilesOf, findAgent } from './agent-catalogue.ts'
 import type { Agent } from './agent-record.ts'
-
 import { switchOf } from './enable-switch.ts'
 import type { Json } from './json-value.ts'
 import { type Definition, NotSupported } from './server-definition.ts'

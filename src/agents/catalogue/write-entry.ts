@@ -1,5 +1,5 @@
 import type { Agent, System, Transport, TransportName } from './agent-record.ts'
-import { isMap, type Json, type JsonMap } from './json-value.ts'
+import { isMap, type Json, type JsonMap, PROTOTYPE_NAMES } from './json-value.ts'
 import { type Definition, NotSupported } from './server-definition.ts'
 
 /** The entry in the notation of this agent. Throws `NotSupported` if its file cannot express the definition. */
@@ -137,8 +137,6 @@ export function withoutCmd({ command, args }: Command): Command {
 }
 
 const MAX_NAME = 128
-/** Members of every JavaScript object. Agents that keep servers in one would misread them. */
-const DANGEROUS = ['__proto__', 'constructor', 'prototype']
 
 /** Why an entry of this agent cannot have this name; null if it can. The message never repeats unsafe characters. */
 export function checkName(agent: Agent, name: string): string | null {
@@ -150,7 +148,7 @@ export function checkName(agent: Agent, name: string): string | null {
   }
   if (!name.isWellFormed()) return 'A server name must be valid Unicode'
   const key = keyOf(agent, name)
-  if (DANGEROUS.includes(key)) return `'${key}' cannot be used as a server name. Choose another name`
+  if (PROTOTYPE_NAMES.includes(key)) return `'${key}' cannot be used as a server name. Choose another name`
   if (agent.reservedNames.includes(key)) {
     return `'${key}' has a special meaning in ${agent.name}'s file. Choose another name`
   }

@@ -7,7 +7,6 @@ import { GATEWAY_ENTRY, gatewayEntry, readGatewayEntry } from '../catalogue/gate
 import type { RegisteredServer } from '../catalogue/server-definition.ts'
 import { agentOf, assertMayChange, configTarget, recordOf } from '../files/config-target.ts'
 import type { OwnershipStore } from '../files/ownership.ts'
-
 import { type DesiredEntry, desiredFromInput, desiredFromServer } from './desired-entry.ts'
 import type { AddHttpServer, ChangeOptions, ChangeReport, EntryInput, PutServers } from './edit.schema.ts'
 import { type CurrentConfig, type Plan, planRemove, planSet } from './entry-plan.ts'
@@ -156,7 +155,7 @@ export class Edit {
         const record = recordOf(ownership, config)
         const reading = await files.read(config, record)
         const current = currentConfig(target, reading.content, record, options.revision)
-        const main = planFile(target, current, plan(target, current, newKey?.key ?? ''), record)
+        const main = planFile(target, current, plan(target, current, newKey?.key ?? ''))
         const others = await this.#planOtherFiles(files, target, main.plan)
         const otherDiff = others.map(({ diff }) => diff).join('')
         const kept = await files.write({

@@ -55,6 +55,8 @@ export interface CurrentConfig {
   readonly content: Content | undefined
   readonly root: Json | undefined
   readonly entries: readonly Entry[]
+  readonly record: FileRecord | undefined
+  /** The entries of the record, and those that it has taken over. */
   readonly owned: FileRecord['entries']
   readonly taken: readonly TakenEntry[]
 }

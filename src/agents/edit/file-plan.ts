@@ -33,21 +33,17 @@ export function currentConfig(
 ): CurrentConfig {
   assertRevision(target.config.path, revision, content)
   const { root, entries } = readEntries(target, content?.text ?? '')
-  return { content, root, entries, owned: record?.entries ?? {}, taken: record?.taken_over?.entries ?? [] }
+  const { entries: owned = {}, taken_over } = record ?? {}
+  return { content, root, entries, record, owned, taken: taken_over?.entries ?? [] }
 }
 
 /** The bytes of the file after the plan, and what the report and the audit row show of them. */
-export function planFile(
-  target: ConfigTarget,
-  current: CurrentConfig,
-  plan: Plan,
-  record: FileRecord | undefined,
-): FileChange {
+export function planFile(target: ConfigTarget, current: CurrentConfig, plan: Plan): FileChange {
   const { config } = target
-  const { content, entries } = current
+  const { content, entries, record } = current
   const text = content?.text ?? ''
   const isTakeOver = plan.taken.length > 0 || plan.restored.length > 0
-  const original = isTakeOver ? originalAfter(target, current, text, plan.operations, record) : undefined
+  const original = isTakeOver ? originalAfter(target, current, plan.operations) : undefined
   const { exact } = plan
   const edited =
     exact !== undefined

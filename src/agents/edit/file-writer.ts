@@ -10,9 +10,7 @@ import type { Backup } from '../files/file-backups.ts'
 import type { FileRecord, Intent, NewKey, Outcome } from '../files/ownership.ts'
 import { assertWritable, type Content, type Reading, readSettled, revisionNow } from '../files/read-config.ts'
 import { asAppError, replaceFile } from '../files/replace-config.ts'
-
 import { formatOf, readText } from '../formats/config-format.ts'
-
 import { rollBack, type SettleDeps, settle } from './settle-intent.ts'
 
 interface Deps extends SettleDeps {

@@ -39,7 +39,7 @@ class File {
     const { agent, config } = this.#target
     const content = contentOf(config.path, Buffer.from(this.text))
     const current = currentConfig(this.#target, content, this.record, undefined)
-    const done = planFile(this.#target, current, planFor(this.#target, current), this.record)
+    const done = planFile(this.#target, current, planFor(this.#target, current))
     this.text = done.text
     this.record = {
       agent_type: agent.type,

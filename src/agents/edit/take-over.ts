@@ -13,7 +13,7 @@ import {
 } from '../catalogue/json-value.ts'
 import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'
 import { applyPatch, isFor, patchOf } from '../diff/text-patch.ts'
-import type { FileRecord, TakenEntry, TakenOver } from '../files/ownership.ts'
+import type { TakenEntry, TakenOver } from '../files/ownership.ts'
 import { applyOperations, formatOf, type Operation } from '../formats/config-format.ts'
 import { CannotEdit } from '../formats/format.ts'
 import { type Entry, entriesUnder } from '../read/read-entries.ts'
@@ -68,14 +68,11 @@ interface Original {
 export function originalAfter(
   target: ConfigTarget,
   current: CurrentConfig,
-  text: string,
   operations: readonly Operation[],
-  record: FileRecord | undefined,
 ): Original | undefined {
-  const taken = record?.taken_over
-  const before = taken
-    ? withTaken(target, current, text, taken)
-    : withoutGateway(target, current, text, record)
+  const text = current.content?.text ?? ''
+  const taken = current.record?.taken_over
+  const before = taken ? withTaken(target, current, text, taken) : withoutGateway(target, current, text)
   if (!before) return undefined
   const edited = edit(target, before.text, operations, before.trace)
   return edited && { ...edited, madeFile: before.madeFile }
@@ -88,9 +85,8 @@ export function takenOver({ taken }: Plan, text: string, original: Original | un
 
 function withoutGateway(
   target: ConfigTarget,
-  { entries }: CurrentConfig,
+  { entries, record }: CurrentConfig,
   text: string,
-  record: FileRecord | undefined,
 ): Original | undefined {
   const removal = gatewayIn(entries).map(({ path }) => ({ path, value: undefined }))
   const edited = edit(target, text, removal, record?.trace ?? null)

@@ -15,7 +15,6 @@ import {
 import type { Backup, Backups } from '../files/file-backups.ts'
 import type { FileRecord, TakenOver } from '../files/ownership.ts'
 import { type Content, contentOf, readConfig, revisionNow } from '../files/read-config.ts'
-
 import type { HistoryItem } from '../read/agents.schema.ts'
 import { type Entry, readEntries } from '../read/read-entries.ts'
 import type { ChangeReport, UndoInput } from './edit.schema.ts'

@@ -1,3 +1,4 @@
+import { isObject } from '../../kernel/json/json-checks.ts'
 import {
   type ItemStep,
   isMap,
@@ -5,6 +6,7 @@ import {
   isSameAround,
   type Json,
   type Path,
+  PROTOTYPE_NAMES,
   type Step,
   stepName,
   withoutEmpty,
@@ -135,15 +137,12 @@ export function verifiedFormat<P extends Parsed>(editor: Editor<P>): Format {
   }
 }
 
-/** Members of every JavaScript object. Agents that keep entries in one would misread them. */
-const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype'])
-
 function assertPath(path: Path): void {
   if (path.length === 0) throw new CannotEdit('The whole file cannot be changed. Name an entry', TOP)
   const names = path.flatMap((step) =>
     typeof step === 'string' ? [step] : 'field' in step ? [step.field] : [],
   )
-  const forbidden = names.find((name) => FORBIDDEN.has(name))
+  const forbidden = names.find((name) => PROTOTYPE_NAMES.includes(name))
   if (forbidden !== undefined) throw new CannotEdit(`'${forbidden}' cannot be used as a name`, TOP)
 }
 
@@ -187,5 +186,15 @@ function rememberingLast<T>(read: (text: string) => T): (text: string) => T {
     }
     timer = timer?.refresh() ?? setTimeout(forget, KEPT_MS).unref()
     return last.result
+  }
+}
+
+/** Undefined for a trace that is damaged: then only the value itself is removed. */
+export function parseTrace(trace: Trace): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const parsed: unknown = JSON.parse(trace)
+    return isObject(parsed) ? parsed : undefined
+  } catch {
+    return undefined
   }
 }

@@ -1,6 +1,7 @@
 import type { Json, Path, Step } from '../../catalogue/json-value.ts'
 import type { Trace } from '../format.ts'
 import { deletion, eolOf, insertion, lineIndent, lineStart, type Splice, spliced } from '../text-edits.ts'
+import { parseTrace } from '../verified-format.ts'
 import {
   afterBlanks,
   beforeBlanks,
@@ -125,15 +126,12 @@ export function traceOf(found: Found): Trace | undefined {
   return found.depth < found.path.length || found.blank !== undefined ? JSON.stringify(found) : undefined
 }
 
-/** Undefined for an unreadable trace: then only the entry itself is removed. */
+/** Undefined for a trace of another format: then only the entry itself is removed. */
 function readTrace(trace: Trace): Found | undefined {
-  try {
-    const { path, depth, blank } = JSON.parse(trace)
-    const isBlank = blank === undefined || (typeof blank === 'string' && /^[ \t\r\n]*$/.test(blank))
-    return Array.isArray(path) && Number.isInteger(depth) && isBlank ? { path, depth, blank } : undefined
-  } catch {
-    return undefined
-  }
+  const { path, depth, blank } = parseTrace(trace) ?? {}
+  const isBlank = blank === undefined || (typeof blank === 'string' && /^[ \t\r\n]*$/.test(blank))
+  if (!Array.isArray(path) || !Number.isInteger(depth) || !isBlank) return undefined
+  return { path, depth: Number(depth), blank }
 }
 
 /**

@@ -3,7 +3,6 @@ import { isSame, itemOf, type Json, type Path, wrapped } from '../../catalogue/j
 import { CannotEdit, type Format, MAX_BYTES } from '../format.ts'
 import { refusal, type Splice, spliced } from '../text-edits.ts'
 import { type Parsed, type Proposal, verifiedFormat } from '../verified-format.ts'
-
 import { addEntry, removeEntry, replaceValue, traceOf } from './json-edit.ts'
 import { jsonOf, LONE_RETURN, MAX_DEPTH, memberAt, type Node, parseTree, walk } from './json-tree.ts'
 

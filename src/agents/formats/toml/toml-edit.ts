@@ -10,6 +10,7 @@ import {
 } from '../../catalogue/json-value.ts'
 import { CannotEdit, type Trace } from '../format.ts'
 import { refusal, type Splice } from '../text-edits.ts'
+import { parseTrace } from '../verified-format.ts'
 import { addition } from './toml-add.ts'
 import { applied, type Lines, linesOf } from './toml-lines.ts'
 import {
@@ -205,18 +206,11 @@ function candidateFor(draft: Draft, path: Path, made: Made, found: readonly Targ
 }
 
 function readTrace(trace: Trace): Made | undefined {
-  let made: unknown
-  try {
-    made = JSON.parse(trace)
-  } catch {
-    return undefined // a trace of another format: only the value is removed
-  }
-  if (typeof made !== 'object' || made === null) return undefined
-  const { depth, header, inner } = made as Record<string, unknown>
+  const { depth, header, inner } = parseTrace(trace) ?? {}
   if (!Number.isInteger(depth) || Number(depth) < 0) return undefined
   return {
     depth: Number(depth),
-    ...(header === true ? { header } : {}),
-    ...(typeof inner === 'string' ? { inner } : {}),
+    ...(header === true && { header }),
+    ...(typeof inner === 'string' && { inner }),
   }
 }

@@ -2,6 +2,7 @@ import type { ParsedNode } from 'yaml'
 import type { Path } from '../../catalogue/json-value.ts'
 import type { Trace } from '../format.ts'
 import { deletion, insertion, lineStart, nextLine, type Splice } from '../text-edits.ts'
+import { parseTrace } from '../verified-format.ts'
 import { isAlone, removeFromFlow } from './yaml-flow.ts'
 import type { ParsedYaml } from './yaml-parse.ts'
 import type { Level } from './yaml-path.ts'
@@ -105,13 +106,8 @@ export function writeTrace(before: Before): Trace {
 
 /** Undefined for a trace that is damaged or from another format. */
 export function readTrace(trace: Trace | undefined): Before | undefined {
-  if (trace === undefined) return undefined
-  try {
-    const { depth, was, ownLine } = JSON.parse(trace) as Record<string, unknown>
-    if (!Number.isInteger(depth)) return undefined
-    if (was !== undefined && (typeof was !== 'string' || !isEmptySpelling(was))) return undefined
-    return { depth: depth as number, was, ownLine: ownLine === true }
-  } catch {
-    return undefined
-  }
+  const { depth, was, ownLine } = (trace === undefined ? undefined : parseTrace(trace)) ?? {}
+  if (!Number.isInteger(depth)) return undefined
+  if (was !== undefined && (typeof was !== 'string' || !isEmptySpelling(was))) return undefined
+  return { depth: depth as number, was, ownLine: ownLine === true }
 }

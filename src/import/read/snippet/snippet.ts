@@ -1,3 +1,4 @@
+import { PROTOTYPE_NAMES } from '../../../agents/catalogue/json-value.ts'
 import { AppError } from '../../../kernel/errors.ts'
 import { slugOf } from '../../../kernel/wire.ts'
 import { fitName, namesLike } from '../../../servers/shared/definition/server-name.ts'
@@ -32,8 +33,6 @@ export interface Snippet {
 type Refused = Snippet['refused'][number]
 
 const MAX_ENTRIES = 500
-/** As keys of a plain object, these can modify a prototype. */
-const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** Parses text from a README: JSON, TOML, command lines and links, with prose and fences around them. */
 export function parseSnippet(text: string): Snippet {
@@ -69,7 +68,7 @@ function entriesOf(found: readonly Named[]): Snippet {
 
 function entryOf({ name, value, refuse, notes = [], inputs = NO_INPUTS }: Named): SnippetEntry | Refused {
   const label = name === undefined ? 'Server without a name' : shown(name)
-  if (name !== undefined && FORBIDDEN_NAMES.has(name)) {
+  if (name !== undefined && PROTOTYPE_NAMES.includes(name)) {
     return { name: label, reason: 'This name is not allowed; rename the server in the snippet' }
   }
   if (refuse !== undefined) return { name: label, reason: refuse }
