@@ -7,8 +7,8 @@ import type { CallRecorder } from '../servers/shared/calls.ts'
 import type { Upstreams } from '../servers/shared/upstreams.ts'
 import { AgentPromptsAndResources } from './catalogue/agent-prompts-and-resources.ts'
 import type { AgentToolLists } from './catalogue/agent-tool-lists.ts'
-import { createAggregateHandler, createForward } from './endpoint/aggregate-handler.ts'
-import { createMcpEndpoint } from './endpoint/mcp-endpoint.ts'
+import { AggregateHandler, createForward } from './endpoint/aggregate-handler.ts'
+import { McpEndpoint } from './endpoint/mcp-endpoint.ts'
 import { capabilitiesIn } from './endpoint/modern-fields.ts'
 import { ModernReplies } from './endpoint/modern-reply.ts'
 import { createRefusedCalls } from './endpoint/refused-calls.ts'
@@ -61,7 +61,7 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
   const subscriptions = createSubscriptions({ upstreams, catalogues })
   const forward = createForward(upstreams, subscriptions)
   const lastPages = new LastPages()
-  const aggregate = createAggregateHandler({ upstreams, catalogues, forward, lastPages, approval })
+  const aggregate = new AggregateHandler({ upstreams, catalogues, forward, lastPages, approval })
   const refused = createRefusedCalls(deps)
   const handler = createRequestHandler({ ...deps, aggregate, subscriptions, forward, lastPages, refused })
   const sessions = new Sessions(now, onDropped)
@@ -82,7 +82,6 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
   })
   const modernReplies = new ModernReplies(now, (messages) => onDropped({}, messages))
   const parts = { subscriptions, sessions, changeNotifications, modernReplies }
-  const { hasServer } = handler
   const stopFanout = startFanout({
     ...parts,
     rateLimit,
@@ -90,12 +89,12 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
     log,
     toolLists,
     catalogues,
-    hasServer,
+    hasServer: (scope) => handler.tools.hasServer(scope),
     holds: approval !== undefined,
   })
   const onError = (error: unknown) => log.error({ error }, 'gateway request failed')
   return {
-    listener: createMcpEndpoint({
+    listener: new McpEndpoint({
       ...parts,
       handler,
       refused,
@@ -116,7 +115,7 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
           session.serverId === undefined ? subscriptions.setOwnLevel(session, serverId) : undefined,
       },
       onRequestNote,
-    }),
+    }).listener,
     close(): void {
       stopFanout()
       changeNotifications.close()

@@ -27,51 +27,125 @@ interface Deps {
 const EMPTY = Buffer.from('{}')
 
 /** Prompts, resources and completions of all servers together, as `/mcp` offers them. */
-export function createAggregateHandler({ upstreams, catalogues, forward, lastPages, approval }: Deps) {
-  const catalogueOf = (serverId: string) => upstreams.get(serverId)?.catalogue
-  const instructionsOf = (
-    serverId: string,
-    catalogue: Pick<Catalogue, 'instructions'> | undefined = catalogueOf(serverId),
-  ) => (approval?.holdsInstructions(serverId) ? undefined : (catalogue?.instructions ?? undefined))
+export class AggregateHandler {
+  readonly #deps: Deps
 
-  async function request(
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  /** Undefined for a method that is not handled here. */
+  handle(message: Incoming, context: RequestContext): Promise<Buffer> | Buffer | undefined {
+    const { method = '' } = message
+    switch (method) {
+      case 'prompts/list':
+      case 'resources/list':
+      case 'resources/templates/list':
+        return this.#list(method, message, context)
+      case 'prompts/get':
+        return this.#getPrompt(message, context)
+      case 'resources/read':
+        return this.#readResource(message, context)
+      case 'completion/complete':
+        return this.#complete(message, context)
+      default:
+        return undefined
+    }
+  }
+
+  /** Remembers the resources that the result of a tool mentions, so that the agent can read them. */
+  recordResources(serverId: string, result: CallResult, agentType: string): CallResult {
+    return this.#withNames(serverId, result, (uri) => this.#deps.catalogues.nameOf(uri, serverId, agentType))
+  }
+
+  capabilities(agentType: string): object {
+    const servers = this.#deps.catalogues
+      .visibleServers(agentType)
+      .flatMap((id) => this.#catalogueOf(id) ?? [])
+    const all = servers.map(({ capabilities }) => capabilities)
+    const some = (capability: string) => all.some((each) => each[capability] !== undefined)
+    const subscribe = all.some((each) => isObject(each.resources) && each.resources.subscribe === true)
+    return {
+      tools: { listChanged: true },
+      ...(some('prompts') && { prompts: { listChanged: true } }),
+      ...(some('resources') && { resources: { listChanged: true, ...(subscribe && { subscribe }) } }),
+      ...(some('completions') && { completions: {} }),
+      ...(some('logging') && { logging: {} }),
+      ...(servers.some(hasPages) && { extensions: { [UI]: {} } }),
+    }
+  }
+
+  /** `own`: the description of a server that runs for the agent alone. */
+  instructions(
+    { serverId, agentType }: AgentScope,
+    own?: Pick<Catalogue, 'instructions'>,
+  ): string | undefined {
+    if (serverId !== undefined) return this.#instructionsOf(serverId, own)
+    const ids = this.#deps.catalogues
+      .visibleServers(agentType)
+      .filter((id) => !this.#deps.upstreams.get(id)?.isStopped)
+    return mergeInstructions(ids.map((id) => [id, this.#instructionsOf(id)?.trim()]))
+  }
+
+  #catalogueOf(serverId: string) {
+    return this.#deps.upstreams.get(serverId)?.catalogue
+  }
+
+  #instructionsOf(
+    serverId: string,
+    catalogue: Pick<Catalogue, 'instructions'> | undefined = this.#catalogueOf(serverId),
+  ): string | undefined {
+    return this.#deps.approval?.holdsInstructions(serverId)
+      ? undefined
+      : (catalogue?.instructions ?? undefined)
+  }
+
+  async #request(
     method: string,
     params: RawJson,
     serverId: string,
     context: RequestContext,
-    nameOf = (uri: string) => catalogues.nameOf(uri, serverId, context.agentType),
+    nameOf = (uri: string) => this.#deps.catalogues.nameOf(uri, serverId, context.agentType),
   ): Promise<Buffer> {
-    const result = withNames(serverId, await forward(method, params, serverId, context), nameOf)
+    const result = this.#withNames(
+      serverId,
+      await this.#deps.forward(method, params, serverId, context),
+      nameOf,
+    )
     return context.era === 'modern' ? completed(result, method) : result.bytes
   }
 
   /** Remembers the resources that a result mentions, and replaces their URIs by those that the agent uses. All other bytes stay. */
-  function withNames(serverId: string, result: CallResult, nameOf: (uri: string) => string): CallResult {
-    const renamed = catalogues.owners.record(serverId, result.value, nameOf)
+  #withNames(serverId: string, result: CallResult, nameOf: (uri: string) => string): CallResult {
+    const renamed = this.#deps.catalogues.owners.record(serverId, result.value, nameOf)
     if (renamed === result.value) return result
     return CallResult.of(rewritten(new RawJson(result.bytes, result.value), renamed))
   }
 
-  function promptNamed(name: string, { agentType, era }: RequestContext) {
-    const found = catalogues.of(agentType).prompt(name)
+  #promptNamed(name: string, { agentType, era }: RequestContext) {
+    const found = this.#deps.catalogues.of(agentType).prompt(name)
     if (!found) throw new RpcError(CODES.params, `Unknown prompt: ${name.slice(0, 100)}`)
     try {
-      approval?.admitPrompt(found.serverId, found.name)
+      this.#deps.approval?.admitPrompt(found.serverId, found.name)
     } catch (error) {
       throw asRpcError(error, era)
     }
     return found
   }
 
-  function getPrompt(message: Incoming, context: RequestContext): Promise<Buffer> {
-    const { serverId, name } = promptNamed(String(message.params.name), context)
-    return request('prompts/get', replaced(rawParams(message), { name }), serverId, context)
+  #getPrompt(message: Incoming, context: RequestContext): Promise<Buffer> {
+    const { serverId, name } = this.#promptNamed(String(message.params.name), context)
+    return this.#request('prompts/get', replaced(rawParams(message), { name }), serverId, context)
   }
 
-  async function readResource(message: Incoming, context: RequestContext): Promise<Buffer> {
+  async #readResource(message: Incoming, context: RequestContext): Promise<Buffer> {
     const { params } = message
     if (typeof params.uri !== 'string') throw new RpcError(CODES.params, 'uri must be a string')
-    const location = catalogues.locate(params.uri, context.agentType, lastPages.serverOf(context))
+    const location = this.#deps.catalogues.locate(
+      params.uri,
+      context.agentType,
+      this.#deps.lastPages.serverOf(context),
+    )
     if (!location) throw resourceNotFound(params.uri, context.era)
     const { serverId, uri, isWrapped } = location
     // An agent that uses our name for one resource gets our names for all resources in the result. The resource itself has
@@ -81,11 +155,11 @@ export function createAggregateHandler({ upstreams, catalogues, forward, lastPag
         ? wrap(serverId, each)
         : each === uri
           ? uri
-          : catalogues.nameOf(each, serverId, context.agentType)
+          : this.#deps.catalogues.nameOf(each, serverId, context.agentType)
     try {
       const sent = replaced(rawParams(message), { uri })
-      const result = await request('resources/read', sent, serverId, context, nameOf)
-      if (isPage(uri)) lastPages.record(context, serverId)
+      const result = await this.#request('resources/read', sent, serverId, context, nameOf)
+      if (isPage(uri)) this.#deps.lastPages.record(context, serverId)
       return result
     } catch (error) {
       const isMissing = error instanceof RpcError && error.code === CODES.resourceNotFound
@@ -93,82 +167,31 @@ export function createAggregateHandler({ upstreams, catalogues, forward, lastPag
     }
   }
 
-  function complete(message: Incoming, context: RequestContext): Promise<Buffer> {
+  #complete(message: Incoming, context: RequestContext): Promise<Buffer> {
     const params = rawParams(message)
     const ref = isObject(message.params.ref) ? message.params.ref : {}
     const send = (own: Params, serverId: string) => {
       const sent = replaced(params, { ref: withMembers(memberOf(params, 'ref'), own) })
-      return request('completion/complete', sent, serverId, context)
+      return this.#request('completion/complete', sent, serverId, context)
     }
     if (ref.type === 'ref/prompt') {
-      const { serverId, name } = promptNamed(String(ref.name), context)
+      const { serverId, name } = this.#promptNamed(String(ref.name), context)
       return send({ name }, serverId)
     }
     const uri = String(ref.uri)
     const location =
-      catalogues.of(context.agentType).template(uri) ?? catalogues.locate(uri, context.agentType)
+      this.#deps.catalogues.of(context.agentType).template(uri) ??
+      this.#deps.catalogues.locate(uri, context.agentType)
     if (ref.type !== 'ref/resource' || !location)
       throw new RpcError(CODES.params, 'ref is neither a known prompt nor a known resource template')
     return send({ uri: location.uri }, location.serverId)
   }
 
-  function list(method: string, { params }: Incoming, { agentType, era }: RequestContext): Buffer {
+  #list(method: string, { params }: Incoming, { agentType, era }: RequestContext): Buffer {
     refuseCursor(params)
-    return catalogues.of(agentType).lists[method]?.[era] ?? EMPTY
-  }
-
-  return {
-    /** Undefined for a method that is not handled here. */
-    handle(message: Incoming, context: RequestContext): Promise<Buffer> | Buffer | undefined {
-      const { method = '' } = message
-      switch (method) {
-        case 'prompts/list':
-        case 'resources/list':
-        case 'resources/templates/list':
-          return list(method, message, context)
-        case 'prompts/get':
-          return getPrompt(message, context)
-        case 'resources/read':
-          return readResource(message, context)
-        case 'completion/complete':
-          return complete(message, context)
-        default:
-          return undefined
-      }
-    },
-
-    /** Remembers the resources that the result of a tool mentions, so that the agent can read them. */
-    recordResources(serverId: string, result: CallResult, agentType: string): CallResult {
-      return withNames(serverId, result, (uri) => catalogues.nameOf(uri, serverId, agentType))
-    },
-
-    capabilities(agentType: string): object {
-      const servers = catalogues.visibleServers(agentType).flatMap((id) => catalogueOf(id) ?? [])
-      const all = servers.map(({ capabilities }) => capabilities)
-      const some = (capability: string) => all.some((each) => each[capability] !== undefined)
-      const subscribe = all.some((each) => isObject(each.resources) && each.resources.subscribe === true)
-      return {
-        tools: { listChanged: true },
-        ...(some('prompts') && { prompts: { listChanged: true } }),
-        ...(some('resources') && { resources: { listChanged: true, ...(subscribe && { subscribe }) } }),
-        ...(some('completions') && { completions: {} }),
-        ...(some('logging') && { logging: {} }),
-        ...(servers.some(hasPages) && { extensions: { [UI]: {} } }),
-      }
-    },
-
-    /** `own`: the description of a server that runs for the agent alone. */
-    instructions(
-      { serverId, agentType }: AgentScope,
-      own?: Pick<Catalogue, 'instructions'>,
-    ): string | undefined {
-      if (serverId !== undefined) return instructionsOf(serverId, own)
-      const ids = catalogues.visibleServers(agentType).filter((id) => !upstreams.get(id)?.isStopped)
-      return mergeInstructions(ids.map((id) => [id, instructionsOf(id)?.trim()]))
-    },
+    return this.#deps.catalogues.of(agentType).lists[method]?.[era] ?? EMPTY
   }
 }
-export type AggregateHandler = ReturnType<typeof createAggregateHandler>
 
 /** Most servers with pages do not declare the extension, because only clients have to. */
 const hasPages = memo(

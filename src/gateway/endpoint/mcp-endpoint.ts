@@ -4,13 +4,13 @@ import { isObject } from '../../kernel/json/json-checks.ts'
 import { CODES, LEGACY_VERSIONS } from '../../mcp/protocol/mcp-constants.ts'
 import type { Keys } from '../keys/keys.service.ts'
 import {
+  cancelledKey,
   type Incoming,
+  isJson,
   isModern,
-  rawParam,
   readBody,
   readIncoming,
   refuseUnknownVersion,
-  requestId,
   serverIdIn,
 } from '../messages/incoming-message.ts'
 import {
@@ -25,6 +25,7 @@ import {
 import type { ChangeNotifications } from '../notify/change-notifications.ts'
 import type { Listen } from '../notify/listen.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
+import type { RequestContext } from '../notify/request-context.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
 import { type OnInstanceNote, RequestClient } from '../sessions/calling-clients.ts'
 import type { Access, InstanceEvents, Session, Sessions } from '../sessions/sessions.ts'
@@ -68,62 +69,79 @@ const SESSION = 'mcp-session-id'
 const OPEN_BRACE = 0x7b
 
 /** `/mcp` and `/mcp/{server_id}`. Served without the framework, because every call of an agent passes here. */
-export function createMcpEndpoint(deps: Deps): HttpListener {
-  const { handler, sessions, changeNotifications, modernReplies, keys } = deps
-  const headerName = deps.headerName.toLowerCase()
+export class McpEndpoint {
+  readonly #deps: Deps
+  readonly #headerName: string
 
-  function givenKey({ headers }: HttpRequest): string | undefined {
+  constructor(deps: Deps) {
+    this.#deps = deps
+    this.#headerName = deps.headerName.toLowerCase()
+  }
+
+  readonly listener: HttpListener = (request, response) => {
+    try {
+      this.#route(request, response)
+    } catch (error) {
+      this.#fail(response, error, null)
+    }
+  }
+
+  #givenKey({ headers }: HttpRequest): string | undefined {
     const bearer = /^Bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1]
-    const given = bearer ?? headers[headerName]
+    const given = bearer ?? headers[this.#headerName]
     return typeof given === 'string' ? given : undefined
   }
 
   /** A request that carries a wrong key, in whatever form, counts as a guess. */
-  function refuseKey({ headers, socket }: HttpRequest, given: string, response: HttpResponse): void {
-    const isGuess = headers.authorization !== undefined || headers[headerName] !== undefined
-    const code = !isGuess ? 'missing_key' : deps.isToken(given) ? 'management_token' : 'invalid_key'
-    const delayMs = code === 'invalid_key' ? deps.wrongKeyDelayMs(socket.remoteAddress) : 0
-    if (delayMs > 0) setTimeout(() => fail(response, keyRefusal(code), null), delayMs)
-    else fail(response, keyRefusal(code), null)
+  #refuseKey({ headers, socket }: HttpRequest, given: string, response: HttpResponse): void {
+    const isGuess = headers.authorization !== undefined || headers[this.#headerName] !== undefined
+    const code = !isGuess ? 'missing_key' : this.#deps.isToken(given) ? 'management_token' : 'invalid_key'
+    const delayMs = code === 'invalid_key' ? this.#deps.wrongKeyDelayMs(socket.remoteAddress) : 0
+    if (delayMs > 0) setTimeout(() => this.#fail(response, keyRefusal(code), null), delayMs)
+    else this.#fail(response, keyRefusal(code), null)
   }
 
-  function route(request: AnyRequest, response: HttpResponse): void {
-    const given = givenKey(request) ?? ''
-    const key = keys.find(given)
+  #route(request: AnyRequest, response: HttpResponse): void {
+    const given = this.#givenKey(request) ?? ''
+    const key = this.#deps.keys.find(given)
     if (!key) {
-      refuseKey(request, given, response)
+      this.#refuseKey(request, given, response)
       return
     }
     const { id: keyId, agent_type: agentType } = key
     const access = { keyId, agentType, serverId: serverIdIn(request.url ?? '') }
     const exchange = { request, response, access }
     if (request.method === 'POST') {
-      post(exchange)
+      this.#post(exchange)
       return
     }
-    refuseNoServer(access)
+    this.#refuseNoServer(access)
     if (request.method === 'GET')
-      changeNotifications.open(sessionOf(exchange), response, request.headers['last-event-id']?.toString())
+      this.#deps.changeNotifications.open(
+        this.#sessionOf(exchange),
+        response,
+        request.headers['last-event-id']?.toString(),
+      )
     else if (request.method === 'DELETE') {
-      sessions.end(sessionOf(exchange))
+      this.#deps.sessions.end(this.#sessionOf(exchange))
       response.writeHead(204).end()
     } else throw notAllowed()
   }
 
-  function refuseNoServer(access: Access): void {
-    if (!handler.hasServer(access)) throw handler.noServer(access)
+  #refuseNoServer(access: Access): void {
+    if (!this.#deps.handler.tools.hasServer(access)) throw this.#deps.handler.tools.noServer(access)
   }
 
-  function post(exchange: Exchange): void {
+  #post(exchange: Exchange): void {
     const { request, response } = exchange
     if (!isJson(request.headers['content-type'] ?? ''))
       throw invalidRequest('The Content-Type must be application/json', 415)
-    const onError = (error: unknown) => fail(response, error, null)
+    const onError = (error: unknown) => this.#fail(response, error, null)
     const onBody = (body: Buffer) => {
       try {
         const batch = body[0] === OPEN_BRACE ? undefined : batchIn(body) // nearly every body is one object
-        if (batch) receiveBatch(batch, exchange)
-        else receive(readIncoming(body), exchange)
+        if (batch) this.#receiveBatch(batch, exchange)
+        else this.#receive(readIncoming(body), exchange)
       } catch (error) {
         onError(error)
       }
@@ -131,91 +149,96 @@ export function createMcpEndpoint(deps: Deps): HttpListener {
     readBody(request, onBody, onError)
   }
 
-  function receive(message: Incoming, exchange: Exchange): void {
+  #receive(message: Incoming, exchange: Exchange): void {
     try {
-      refuseNoServer(exchange.access)
-      if (isModern(message, exchange.request.headers)) receiveModern(message, exchange)
+      this.#refuseNoServer(exchange.access)
+      if (isModern(message, exchange.request.headers)) this.#receiveModern(message, exchange)
       else if (message.method === 'initialize' && message.id !== undefined)
-        initialize(message, message.id, exchange)
-      else receiveLegacy(message, exchange)
+        this.#initialize(message, message.id, exchange)
+      else this.#receiveLegacy(message, exchange)
     } catch (error) {
-      deps.refused(message, { ...exchange.access, requestId: nextRequestId(), session: undefined }, error)
-      fail(exchange.response, error, message.id ?? null)
+      this.#deps.refused(
+        message,
+        { ...exchange.access, requestId: nextRequestId(), session: undefined },
+        error,
+      )
+      this.#fail(exchange.response, error, message.id ?? null)
     }
   }
 
-  function receiveModern(message: Incoming, { request, response, access }: Exchange): void {
+  #receiveModern(message: Incoming, { request, response, access }: Exchange): void {
     const { id, method } = message
     validateModern(message, request.headers)
     if (id === undefined || method === undefined) response.writeHead(202).end()
     else if (method === 'subscriptions/listen')
-      deps.listen(message, id, response, access).catch((error: unknown) => fail(response, error, id))
+      this.#deps
+        .listen(message, id, response, access)
+        .catch((error: unknown) => this.#fail(response, error, id))
     else {
-      const reply = modernReplies.open(message, id, response, access)
-      if (reply) handle(message, access, reply, undefined)
+      const reply = this.#deps.modernReplies.open(message, id, response, access)
+      if (reply) this.#handle(message, access, reply, undefined)
     }
   }
 
-  function receiveLegacy(message: Incoming, exchange: Exchange): void {
+  #receiveLegacy(message: Incoming, exchange: Exchange): void {
     const { id, method } = message
     const { response, access } = exchange
-    const session = legacySession(exchange)
+    const session = this.#legacySession(exchange)
     if (id !== undefined && method !== undefined) {
-      handle(message, access, legacyReply(id, response, session), session)
+      this.#handle(message, access, legacyReply(id, response, session), session)
       return
     }
-    accept(message, session)
+    this.#accept(message, session)
     response.writeHead(202).end()
   }
 
   /** A response to a request of a server, or a notification. */
-  function accept(message: Incoming, session: Session): void {
+  #accept(message: Incoming, session: Session): void {
     const { id, method, response } = message
     if (id !== undefined) session.serverRequests.get(String(id.key))?.(response)
     else if (method === 'notifications/cancelled') session.pending.get(cancelledKey(message))?.cancel()
-    else if (method !== 'notifications/initialized') handler.notify(session, message)
+    else if (method !== 'notifications/initialized') this.#deps.handler.notify(session, message)
   }
 
   /** Requests of a batch run at the same time. Each message that is not valid gets its own error. */
-  function receiveBatch(bodies: readonly Buffer[], exchange: Exchange): void {
+  #receiveBatch(bodies: readonly Buffer[], exchange: Exchange): void {
     const { response, access } = exchange
-    refuseNoServer(access)
-    const session = batchSession(exchange)
+    this.#refuseNoServer(access)
+    const session = this.#batchSession(exchange)
     const messages = readBatch(bodies)
     const batch = new BatchReply(response, session, messages.filter(isAnswered).length)
     for (const message of messages) {
       const { id } = message instanceof RpcError ? { id: null } : message
       try {
         if (message instanceof RpcError) throw message
-        if (id == null || message.method === undefined) accept(message, session)
+        if (id == null || message.method === undefined) this.#accept(message, session)
         else if (message.method === 'initialize')
           throw invalidRequest('initialize must not be part of a batch')
-        else handle(message, access, legacyReply(id, response, session, batch), session)
+        else this.#handle(message, access, legacyReply(id, response, session, batch), session)
       } catch (error) {
         if (!(message instanceof RpcError))
-          deps.refused(message, { ...access, requestId: nextRequestId(), session }, error)
-        batch.add(errorMessage(id ?? null, asRpcError(error)))
+          this.#deps.refused(message, { ...access, requestId: nextRequestId(), session }, error)
+        batch.add(errorMessage(id ?? null, this.#rpcErrorFor(error)))
       }
     }
     if (!messages.some(isAnswered)) response.writeHead(202).end()
   }
 
-  function batchSession(exchange: Exchange): Session {
-    const session = SESSION in exchange.request.headers ? legacySession(exchange) : undefined
+  #batchSession(exchange: Exchange): Session {
+    const session = SESSION in exchange.request.headers ? this.#legacySession(exchange) : undefined
     if (session?.version !== BATCH_VERSION) throw noBatches(session?.version)
     return session
   }
 
-  function handle(
+  #handle(
     message: Incoming,
     access: Access,
     reply: LegacyReply | ModernReply,
     session: Session | undefined,
   ): void {
     const id = nextRequestId()
-    const { callTool, handleOther } = handler
-    const respond = message.method === 'tools/call' ? callTool : handleOther
-    respond(message, {
+    const { handler } = this.#deps
+    const context: RequestContext = {
       serverId: access.serverId,
       era: session ? 'legacy' : 'modern',
       agentType: access.agentType,
@@ -228,75 +251,72 @@ export function createMcpEndpoint(deps: Deps): HttpListener {
         signal: reply.signal,
         client:
           session?.client ??
-          new RequestClient(id, access, capabilitiesIn(message.params), deps.onRequestNote),
+          new RequestClient(id, access, capabilitiesIn(message.params), this.#deps.onRequestNote),
         capabilities: session?.capabilities,
         onServerRequest: (method, params) => reply.request(method, params),
       },
-    }).then(
+    }
+    const responded =
+      message.method === 'tools/call'
+        ? handler.tools.callTool(message, context)
+        : handler.handleOther(message, context)
+    responded.then(
       (result) => reply.result(result),
-      (error: unknown) => reply.fail(asRpcError(error)),
+      (error: unknown) => reply.fail(this.#rpcErrorFor(error)),
     )
   }
 
-  function initialize({ params }: Incoming, id: RequestId, { response, access }: Exchange): void {
+  #initialize({ params }: Incoming, id: RequestId, { response, access }: Exchange): void {
     const version = LEGACY_VERSIONS.find((known) => known === params.protocolVersion) ?? LEGACY_VERSIONS[0]
     const profile = {
       capabilities: isObject(params.capabilities) ? params.capabilities : {},
       clientInfo: isObject(params.clientInfo) ? params.clientInfo : undefined,
       protocolVersion: version,
     }
-    const session = sessions.open({ ...access, version, profile }, deps.instanceEvents)
+    const session = this.#deps.sessions.open({ ...access, version, profile }, this.#deps.instanceEvents)
     session.onEnd.push(
-      () => deps.subscriptions.remove(subscriberOf(session)),
-      () => handler.release(session),
+      () => this.#deps.subscriptions.remove(subscriberOf(session)),
+      () => this.#deps.handler.release(session),
     )
     const send = (result: string) =>
       sendJson(response, 200, resultMessage(id, result), { [SESSION]: session.id })
-    const result = handler.initialize(session)
+    const result = this.#deps.handler.initialize(session)
     if (typeof result === 'string') send(result)
     else
       result.then(send, (error: unknown) => {
-        sessions.end(session)
-        fail(response, error, id)
+        this.#deps.sessions.end(session)
+        this.#fail(response, error, id)
       })
   }
 
-  function legacySession(exchange: Exchange): Session {
+  #legacySession(exchange: Exchange): Session {
     const { headers } = exchange.request
     if (headers[SESSION] === undefined)
       throw invalidRequest('Missing Mcp-Session-Id header. Send initialize first')
-    return sessionOf(exchange)
+    return this.#sessionOf(exchange)
   }
 
-  function sessionOf({ request, access }: Exchange): Session {
+  #sessionOf({ request, access }: Exchange): Session {
     const id = request.headers[SESSION]
     if (typeof id !== 'string') throw notAllowed()
-    const session = sessions.find(id, access)
+    const session = this.#deps.sessions.find(id, access)
     if (!session) throw invalidRequest('Session not found. Send initialize again', 404)
     const version = request.headers['mcp-protocol-version']
     if (version !== session.version) refuseUnknownVersion(version)
     return session
   }
 
-  function asRpcError(error: unknown): RpcError {
+  #rpcErrorFor(error: unknown): RpcError {
     if (error instanceof RpcError) return error
-    deps.onError(error)
+    this.#deps.onError(error)
     return new RpcError(CODES.internal, 'Internal error', { status: 500 })
   }
 
-  function fail(response: HttpResponse, error: unknown, id: RequestId | null): void {
-    const failure = asRpcError(error)
+  #fail(response: HttpResponse, error: unknown, id: RequestId | null): void {
+    const failure = this.#rpcErrorFor(error)
     if (response.headersSent) response.destroy()
     else
       sendJson(response, failure.status, errorMessage(failure.id ?? id, failure), HEADERS_OF[failure.status])
-  }
-
-  return (request, response) => {
-    try {
-      route(request, response)
-    } catch (error) {
-      fail(response, error, null)
-    }
   }
 }
 
@@ -308,13 +328,6 @@ function legacyReply(
 ): LegacyReply {
   if (session.pending.has(id.key)) throw invalidRequest('A request with this id is still pending')
   return new LegacyReply(id, response, session, batch)
-}
-
-/** The key of the request that a notification cancels. */
-function cancelledKey(message: Incoming): unknown {
-  const { requestId: value } = message.params
-  if (typeof value !== 'number') return value
-  return requestId(String(rawParam(message, 'requestId')?.json), value).key
 }
 
 const HEADERS_OF: Readonly<Record<number, Record<string, string>>> = {
@@ -332,5 +345,3 @@ let requests = 0
 
 const notAllowed = (): RpcError =>
   invalidRequest('Method not allowed. GET and DELETE require an Mcp-Session-Id header', 405)
-
-const isJson = (type: string): boolean => type === 'application/json' || /^application\/json\b/i.test(type)

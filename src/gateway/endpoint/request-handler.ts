@@ -23,7 +23,7 @@ import type { AgentScope, LastPages, Session } from '../sessions/sessions.ts'
 import type { AggregateHandler, Forward } from './aggregate-handler.ts'
 import { completed } from './modern-fields.ts'
 import type { RefusedCalls } from './refused-calls.ts'
-import { createToolHandler } from './tool-handler.ts'
+import { ToolHandler } from './tool-handler.ts'
 
 interface Deps {
   readonly version: string
@@ -42,7 +42,7 @@ const ROOTS_CHANGED = 'notifications/roots/list_changed'
 /** Handles every request of an agent, in both eras. Results are bytes, ready to send. */
 export function createRequestHandler(deps: Deps) {
   const { upstreams, aggregate, subscriptions, forward, approval } = deps
-  const { hasServer, noServer, openFor, callTool, listTools } = createToolHandler(deps)
+  const tools = new ToolHandler(deps)
   const handshakes = createHandshakes(deps)
 
   /** From the catalogue, which was compared with the approved definitions. */
@@ -87,7 +87,7 @@ export function createRequestHandler(deps: Deps) {
    */
   async function passesAll(serverId: string, { era, options }: RequestContext): Promise<boolean> {
     if (era === 'modern' && (await modernCapabilitiesOf(serverId))) return true
-    return (await openFor(serverId, { era, options })) !== undefined
+    return (await tools.openFor(serverId, { era, options })) !== undefined
   }
 
   async function modernCapabilitiesOf(serverId: string): Promise<Params | undefined> {
@@ -102,7 +102,7 @@ export function createRequestHandler(deps: Deps) {
     const { method = '' } = message
     const { serverId, session } = context
     const isModern = context.era === 'modern'
-    if (method === 'tools/list') return listTools(message, context)
+    if (method === 'tools/list') return tools.listTools(message, context)
     if (method === 'ping' && !isModern) return Buffer.from('{}')
     if (method === 'server/discover' && isModern) return handshakes.discover(context)
     if (serverId !== undefined && (await passesAll(serverId, context)))
@@ -117,9 +117,7 @@ export function createRequestHandler(deps: Deps) {
   }
 
   return {
-    noServer,
-    hasServer,
-    callTool,
+    tools,
     handleOther,
 
     initialize: handshakes.initialize,

@@ -35,30 +35,35 @@ const NOT_FOUND = {
 }
 
 /** Handles `tools/list` and `tools/call`, in both eras. */
-export function createToolHandler(deps: Deps) {
-  const { upstreams, toolLists, aggregate, subscriptions, lastPages, approval, refused } = deps
+export class ToolHandler {
+  readonly #deps: Deps
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
 
   /** The description and the tools of the server, if it runs for this client alone. Only at `/mcp/{server_id}`. */
-  const ownCatalogueOf = ({ serverId, options }: RequestContext): DiscoveredServer | undefined =>
-    serverId === undefined || !options.client
-      ? undefined
-      : upstreams.get(serverId)?.ownCatalogue(options.client)
+  #ownCatalogueOf({ serverId, options }: RequestContext): DiscoveredServer | undefined {
+    if (serverId === undefined || !options.client) return undefined
+    return this.#deps.upstreams.get(serverId)?.ownCatalogue(options.client)
+  }
 
-  const toolListFor = (context: RequestContext): AgentToolList => {
+  #toolListFor(context: RequestContext): AgentToolList {
     const { serverId, agentType } = context
-    const own = ownCatalogueOf(context)
+    const own = this.#ownCatalogueOf(context)
     const list =
       own && serverId !== undefined
-        ? toolLists.ofInstance(serverId, agentType, own.tools)
-        : toolLists.of(serverId, agentType)
-    if (!list) throw noServer(context)
+        ? this.#deps.toolLists.ofInstance(serverId, agentType, own.tools)
+        : this.#deps.toolLists.of(serverId, agentType)
+    if (!list) throw this.noServer(context)
     return list
   }
 
   /** A server that the agent may not use gets the same error as one that does not exist. */
-  function noServer({ serverId = '', agentType }: AgentScope): RpcError {
-    const { status, settings } = upstreams.get(serverId) ?? {}
-    const isDisabled = status === 'disabled' && settings?.expose && toolLists.mayUse(serverId, agentType)
+  noServer({ serverId = '', agentType }: AgentScope): RpcError {
+    const { status, settings } = this.#deps.upstreams.get(serverId) ?? {}
+    const isDisabled =
+      status === 'disabled' && settings?.expose && this.#deps.toolLists.mayUse(serverId, agentType)
     const id = serverId.slice(0, 100)
     const [message, data] = isDisabled
       ? [`The server '${id}' is disabled`, { code: 'server_not_running', hint: 'Enable it in Toolroom' }]
@@ -70,18 +75,18 @@ export function createToolHandler(deps: Deps) {
    * The tool that has this name on its server, if only one server has such a tool or the client shows the page of one. A page
    * does not know the names at the gateway.
    */
-  function ownNamed(list: AgentToolList, name: unknown, context: RequestContext): OfferedTool | undefined {
+  #ownNamed(list: AgentToolList, name: unknown, context: RequestContext): OfferedTool | undefined {
     const named = list.ownNamed(String(name))
     if (named.length < 2) return named[0]
-    const pageServer = lastPages.serverOf(context)
+    const pageServer = this.#deps.lastPages.serverOf(context)
     return named.find(({ server_id }) => server_id === pageServer)
   }
 
   /** The server that the name of a tool points to. A name without a server belongs to the page that was read last. */
-  function ownerOf(wanted: string, { servers }: AgentToolList, context: RequestContext) {
+  #ownerOf(wanted: string, { servers }: AgentToolList, context: RequestContext) {
     const { serverId } = context
     if (serverId !== undefined) return { id: serverId, tool: wanted }
-    const pageServer = lastPages.serverOf(context)
+    const pageServer = this.#deps.lastPages.serverOf(context)
     const isVisible = pageServer !== undefined && servers.includes(pageServer)
     return serverIn(wanted, servers) ?? (isVisible ? { id: pageServer, tool: wanted } : undefined)
   }
@@ -90,23 +95,24 @@ export function createToolHandler(deps: Deps) {
    * The tool of a call that the list does not have. The server is asked again, because its last result may have announced
    * the tool. If its tools are not known at all, it is started; if it cannot list them, the call is passed on.
    */
-  async function resolveLate({ params }: Incoming, list: AgentToolList, context: RequestContext) {
+  async #resolveLate({ params }: Incoming, list: AgentToolList, context: RequestContext) {
     const { name, arguments: given = {} } = params
     const { agentType } = context
-    const owner = ownerOf(toolNameIn(list, name, given), list, context)
-    const upstream = owner && upstreams.get(owner.id)
+    const owner = this.#ownerOf(toolNameIn(list, name, given), list, context)
+    const upstream = owner && this.#deps.upstreams.get(owner.id)
     if (!upstream) return undefined
     // A server that runs for this client alone answers for itself.
-    if (ownCatalogueOf(context)) return toolCall(toolLists.unlisted(owner.id, owner.tool, agentType), given)
-    if (upstream.catalogue) await upstreams.refreshFor(owner.id, owner.tool)
+    if (this.#ownCatalogueOf(context))
+      return toolCall(this.#deps.toolLists.unlisted(owner.id, owner.tool, agentType), given)
+    if (upstream.catalogue) await this.#deps.upstreams.refreshFor(owner.id, owner.tool)
     else if (!upstream.isUnlisted)
-      await known(upstream, context).catch((error: unknown) => {
+      await this.#known(upstream, context).catch((error: unknown) => {
         if (!upstream.isUnlisted) throw error
       })
-    const fresh = toolListFor(context)
-    const resolved = resolveCall(fresh, name, given) ?? toolCall(ownNamed(fresh, name, context), given)
+    const fresh = this.#toolListFor(context)
+    const resolved = resolveCall(fresh, name, given) ?? toolCall(this.#ownNamed(fresh, name, context), given)
     if (resolved || upstream.catalogue || list.mode === 'search') return resolved
-    if (approval)
+    if (this.#deps.approval)
       throw new RpcError(
         CODES.internal,
         `The tools of '${owner.id}' could not be listed, so none is approved`,
@@ -114,11 +120,11 @@ export function createToolHandler(deps: Deps) {
           data: { code: 'tool_held' },
         },
       )
-    return toolCall(toolLists.unlisted(owner.id, owner.tool, agentType), given)
+    return toolCall(this.#deps.toolLists.unlisted(owner.id, owner.tool, agentType), given)
   }
 
   /** Waits until the tools of a server are known. Rejects with the error that the agent gets. */
-  async function known(upstream: Upstream, { options, era }: RequestContext): Promise<void> {
+  async #known(upstream: Upstream, { options, era }: RequestContext): Promise<void> {
     if (upstream.catalogue) return
     try {
       await upstream.refresh({ options, waits: true })
@@ -127,26 +133,28 @@ export function createToolHandler(deps: Deps) {
     }
   }
 
-  async function callTool(message: Incoming, context: RequestContext): Promise<Buffer | string> {
+  async callTool(message: Incoming, context: RequestContext): Promise<Buffer | string> {
     const { params } = message
     const { name, arguments: given = {} } = params
     const isModern = context.era === 'modern'
+    const { approval } = this.#deps
     let resolved: ReturnType<typeof resolveCall>
     try {
-      const list = toolListFor(context)
+      const list = this.#toolListFor(context)
       resolved =
         resolveCall(list, name, given) ??
-        toolCall(ownNamed(list, name, context), given) ??
-        (await resolveLate(message, list, context)) ??
+        toolCall(this.#ownNamed(list, name, context), given) ??
+        (await this.#resolveLate(message, list, context)) ??
         unknownInSearchMode(list, name, given)
       if (!resolved) throw unknownTool(list, String(name))
     } catch (error) {
-      refused(message, context, error)
+      this.#deps.refused(message, context, error)
       return loginNeeded(error, isModern)
     }
     if (resolved.kind === 'result') {
       const { error } = resolved
-      if (error) refused(message, context, new RpcError(CODES.params, error.message, { data: error }))
+      if (error)
+        this.#deps.refused(message, context, new RpcError(CODES.params, error.message, { data: error }))
       const result = CallResult.of(resolved.result)
       return isModern ? completed(result, 'tools/call') : result.bytes
     }
@@ -165,10 +173,10 @@ export function createToolHandler(deps: Deps) {
             }),
         }
       : undefined
-    const logs = isModern ? subscriptions.logsDuring(serverId, params, context) : undefined
+    const logs = isModern ? this.#deps.subscriptions.logsDuring(serverId, params, context) : undefined
     const stopLogs = logs && (await logs)
     try {
-      const result = await upstreams.call(serverId, {
+      const result = await this.#deps.upstreams.call(serverId, {
         tool,
         args: sent,
         by: {
@@ -182,12 +190,14 @@ export function createToolHandler(deps: Deps) {
           onProgress: hasToken ? progressTo(context, progressTokenIn(rawParams(message))) : undefined,
           modernParams,
           meta: params._meta === undefined ? undefined : ownMeta(message),
-          extraParams: extraParamsOf(message, !isModern && ownCatalogueOf(context) !== undefined),
+          extraParams: extraParamsOf(message, !isModern && this.#ownCatalogueOf(context) !== undefined),
           ...context.options,
         },
       })
       const mentions = context.serverId === undefined && (result.includes(RESOURCE) || result.includes(PAGE))
-      const shown = mentions ? aggregate.recordResources(serverId, result, context.agentType) : result
+      const shown = mentions
+        ? this.#deps.aggregate.recordResources(serverId, result, context.agentType)
+        : result
       return isModern ? completed(shown, 'tools/call') : shown.written
     } catch (error) {
       return loginNeeded(asRpcError(error, context.era), isModern)
@@ -196,38 +206,37 @@ export function createToolHandler(deps: Deps) {
     }
   }
 
-  /** Throws any error but one about a missing login. */
-  function loginNeeded(error: unknown, isModern: boolean): Buffer {
-    const result = loginNeededResult(error)
-    if (!result) throw error
-    return isModern ? completed(result, 'tools/call') : result.bytes
-  }
-
-  async function listTools({ params }: Incoming, context: RequestContext): Promise<Buffer> {
+  async listTools({ params }: Incoming, context: RequestContext): Promise<Buffer> {
     refuseCursor(params)
     const { serverId, era } = context
-    const only = serverId === undefined ? undefined : upstreams.get(serverId)
-    const own = only && (await openFor(only.id, context))
-    if (only && !own) await known(only, context)
-    else if (!own) upstreams.wake(toolListFor(context).servers)
-    const { result, mode } = toolListFor(context)
+    const only = serverId === undefined ? undefined : this.#deps.upstreams.get(serverId)
+    const own = only && (await this.openFor(only.id, context))
+    if (only && !own) await this.#known(only, context)
+    else if (!own) this.#deps.upstreams.wake(this.#toolListFor(context).servers)
+    const { result, mode } = this.#toolListFor(context)
     const meta = (own ?? only?.catalogue)?.meta
     return meta && mode === 'full' ? withMember(result[era], '_meta', meta) : result[era]
   }
 
   /** Starts the server, if it runs for this client alone. */
-  async function openFor(serverId: string, { era, options }: Pick<RequestContext, 'era' | 'options'>) {
+  async openFor(serverId: string, { era, options }: Pick<RequestContext, 'era' | 'options'>) {
     try {
-      return options.client && (await upstreams.get(serverId)?.openFor(options.client))
+      return options.client && (await this.#deps.upstreams.get(serverId)?.openFor(options.client))
     } catch (error) {
       throw asRpcError(error, era)
     }
   }
 
-  const hasServer = ({ serverId, agentType }: AgentScope): boolean =>
-    toolLists.of(serverId, agentType) !== undefined
+  hasServer({ serverId, agentType }: AgentScope): boolean {
+    return this.#deps.toolLists.of(serverId, agentType) !== undefined
+  }
+}
 
-  return { hasServer, noServer, openFor, callTool, listTools }
+/** Throws any error but one about a missing login. */
+function loginNeeded(error: unknown, isModern: boolean): Buffer {
+  const result = loginNeededResult(error)
+  if (!result) throw error
+  return isModern ? completed(result, 'tools/call') : result.bytes
 }
 
 /** Occurs in the JSON of every content item that mentions a resource: `"resource"` and `"resource_link"`. */

@@ -94,7 +94,7 @@ function rawResult(body: Buffer, members: readonly number[], result: unknown): R
 }
 
 /** `json`: the text of a finite number or a string, of which `value` was parsed. */
-export function requestId(json: string, value: string | number): RequestId {
+function requestId(json: string, value: string | number): RequestId {
   const isExact = typeof value === 'string' || !Number.isInteger(value) || Number.isSafeInteger(value)
   return { json, key: isExact || !/^-?\d+$/.test(json) ? value : BigInt(json) }
 }
@@ -177,3 +177,14 @@ export function serverIdIn(url: string): string | undefined {
     return segment // it cannot be the id of a server
   }
 }
+
+/** The key of the request that a notification cancels. */
+export function cancelledKey(message: Incoming): unknown {
+  const { requestId: value } = message.params
+  if (typeof value !== 'number') return value
+  return requestId(String(rawParam(message, 'requestId')?.json), value).key
+}
+
+/** Whether a Content-Type is that of JSON. */
+export const isJson = (type: string): boolean =>
+  type === 'application/json' || /^application\/json\b/i.test(type)
