@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
+import { decode, encode } from '@jridgewell/sourcemap-codec'
 import { rolldown } from 'rolldown'
 import { buildDocs } from './build-docs.mjs'
 import { buildWeb } from './build-web.mjs'
@@ -162,7 +163,23 @@ function wrapAsAscii(file) {
   const body = text.replace(/[\u0080-\uffff]/g, escaped)
   writeFileSync(file, `(function (exports, require, module, __filename, __dirname) {\n${body}\n})`)
   const map = JSON.parse(readFileSync(`${file}.map`, 'utf8'))
-  writeFileSync(`${file}.map`, JSON.stringify({ ...map, mappings: `;${map.mappings}` })) // for the line before the body
+  const mappings = `;${movedBy(text, map.mappings)}` // for the line before the body
+  writeFileSync(`${file}.map`, JSON.stringify({ ...map, mappings }))
+}
+
+/** The mappings of a source map after each character that is not ASCII became six. */
+function movedBy(text, mappings) {
+  const lines = text.split('\n')
+  return encode(
+    decode(mappings).map((segments, line) => {
+      const wide = [...lines[line].matchAll(/[\u0080-\uffff]/g)].map(({ index }) => index)
+      let before = 0
+      return segments.map(([column, ...source]) => {
+        while (wide[before] < column) before += 1
+        return [column + 5 * before, ...source]
+      })
+    }),
+  )
 }
 
 /**
