@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type ErrorCode, invalidField } from '../kernel/errors.ts'
+import type { ErrorCode } from '../kernel/error-catalogue.ts'
+import { invalidField } from '../kernel/errors.ts'
 import { callerOf, operationsOf, wholeList } from '../kernel/wire.ts'
 import type { Agents } from './agents.service.ts'
 import * as schema from './edit/edit.schema.ts'

@@ -1,6 +1,6 @@
 import type { Static, TObjectOptions, TSchema } from 'typebox'
 import * as Type from 'typebox'
-import type { ErrorCode } from './errors.ts'
+import type { ErrorCode } from './error-catalogue.ts'
 import { boolean, partial, text } from './fields.ts'
 
 /** What the schemas and routes of all wings share. */

@@ -2,7 +2,8 @@ import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { StartError } from '../kernel/exit.ts'
 import { writeDurably } from '../kernel/files/durable-file.ts'
-import { openSqlite, sqliteErrorKind } from './sqlite/sqlite.ts'
+import { openSqlite } from './sqlite/sqlite.ts'
+import { sqliteErrorKind } from './sqlite/sqlite-errors.ts'
 
 interface Owner {
   readonly pid: number

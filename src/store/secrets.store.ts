@@ -1,6 +1,5 @@
 import type { SecretRecord, SecretStore } from '../api/secrets/secrets.service.ts'
-import { StartError } from '../kernel/exit.ts'
-import { Vault } from '../kernel/secrets/vault.ts'
+import type { Vault } from '../kernel/secrets/vault.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 /** Named secrets, each sealed together with its date. Decrypted once, then answered from memory. */
@@ -8,7 +7,7 @@ export async function openSecretStore(database: ConfigurationDatabase, vault: Va
   const records = new Map<string, SecretRecord>()
   for (const { name, sealed } of await database.db.selectFrom('secrets').selectAll().execute()) {
     try {
-      records.set(name, { name, ...(vault.open(placeOf(name), sealed) as Omit<SecretRecord, 'name'>) })
+      records.set(name, { name, ...(vault.open(placeOfSecret(name), sealed) as Omit<SecretRecord, 'name'>) })
     } catch {
       throw await database.refuse(`the secret '${name}' cannot be read`)
     }
@@ -18,7 +17,7 @@ export async function openSecretStore(database: ConfigurationDatabase, vault: Va
     find: (name) => records.get(name),
     save: (record, audit) => {
       const { name, ...body } = record
-      const row = { name, sealed: vault.seal(placeOf(name), body) }
+      const row = { name, sealed: vault.seal(placeOfSecret(name), body) }
       return database.put('secrets', row, audit, { committed: () => records.set(name, record) })
     },
     remove: (name, audit) => database.delete('secrets', ['name', name], audit, () => records.delete(name)),
@@ -26,79 +25,4 @@ export async function openSecretStore(database: ConfigurationDatabase, vault: Va
 }
 
 /** No server's place has a slash. */
-const placeOf = (name: string): string => `secret/${name}`
-
-interface KeySource {
-  readonly file: string
-  find(): Buffer | undefined
-  create(): Buffer
-}
-
-const KEY_CHECK = 'key_check'
-
-/** Opens the stored secrets. Creates a key only while nothing is encrypted: a new key cannot open old secrets. */
-export async function openVault(database: ConfigurationDatabase, source: KeySource): Promise<Vault> {
-  const inUse = await hasSecrets(database)
-  const found = source.find()
-  if (!found && inUse) {
-    throw new StartError(
-      'configuration',
-      `The secret key for the stored secrets is missing; restore ${source.file}, or set TOOLROOM_SECRET_KEY`,
-    )
-  }
-  const vault = new Vault(found ?? source.create())
-  if (inUse) await assertKeyMatches(database, vault)
-  else await saveKeyCheck(database, vault)
-  return vault
-}
-
-async function hasSecrets({ db }: ConfigurationDatabase): Promise<boolean> {
-  const row = await db
-    .selectFrom('tool_servers')
-    .select('id')
-    .where('sealed_fields', '!=', '{}')
-    .limit(1)
-    .execute()
-  const secret = await db.selectFrom('secrets').select('name').limit(1).execute()
-  const call = await db.selectFrom('saved_calls').select('id').limit(1).execute()
-  const login = await db.selectFrom('logins').select('server_id').limit(1).execute()
-  const client = await db.selectFrom('oauth_clients').select('id').limit(1).execute()
-  return row.length + secret.length + call.length + login.length + client.length > 0
-}
-
-async function assertKeyMatches(database: ConfigurationDatabase, vault: Vault): Promise<void> {
-  const { db } = database
-  const check = await db.selectFrom('meta').select('value').where('key', '=', KEY_CHECK).executeTakeFirst()
-  if (opens(vault, KEY_CHECK, check?.value)) return
-  const rows = await db.selectFrom('tool_servers').select(['id', 'sealed_fields']).execute()
-  const secrets = await db.selectFrom('secrets').selectAll().execute()
-  const isRight =
-    rows.some(({ id, sealed_fields }) => opensAny(vault, id, sealed_fields)) ||
-    secrets.some(({ name, sealed }) => opens(vault, placeOf(name), sealed))
-  if (!isRight) {
-    throw new StartError('configuration', 'The secret key does not match the stored secrets')
-  }
-  await saveKeyCheck(database, vault) // the key is correct, only the check was damaged
-}
-
-function opens(vault: Vault, place: string, sealed = ''): boolean {
-  try {
-    vault.open(place, sealed)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function opensAny(vault: Vault, id: string, sealedFields: string): boolean {
-  try {
-    const texts = Object.entries(JSON.parse(sealedFields) as Record<string, string>)
-    return texts.some(([field, text]) => opens(vault, `${id}:${field}`, text))
-  } catch {
-    return false // a damaged row is no evidence about the key
-  }
-}
-
-async function saveKeyCheck(database: ConfigurationDatabase, vault: Vault): Promise<void> {
-  await database.put('meta', { key: KEY_CHECK, value: vault.seal(KEY_CHECK, 'toolroom') }, null)
-}
+export const placeOfSecret = (name: string): string => `secret/${name}`

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { RestartRules } from '../kernel/server-state.ts'
+import type { RestartRules } from '../kernel/server-plan.ts'
 import { type EndedRun, type ProcessEnd, restartAfter } from './restart-policy.ts'
 
 const crash: ProcessEnd = { kind: 'exit', code: 1 }

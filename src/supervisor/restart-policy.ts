@@ -1,4 +1,5 @@
-import { type LastError, RESTART_DELAYS_S, type RestartRules } from '../kernel/server-state.ts'
+import { RESTART_DELAYS_S, type RestartRules } from '../kernel/server-plan.ts'
+import type { LastError } from '../kernel/server-state.ts'
 import type { Exit } from './platform/platform.ts'
 import { StartFailure } from './process/start-child.ts'
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { RestartRules } from '../kernel/server-plan.ts'
 import {
   type LastError,
   type LastExit,
   type PastExit,
   RECENT_EXITS,
-  type RestartRules,
   type ServerState,
   type StartOutcome,
   type StopStep,

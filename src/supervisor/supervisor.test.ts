@@ -9,7 +9,7 @@ import {
   placesOf,
   processesOf,
 } from '../../test/support/marked-processes.ts'
-import type { Plan } from '../kernel/server-state.ts'
+import type { Plan } from '../kernel/server-plan.ts'
 import type { ToolList } from '../mcp/client/server-lists.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
 import { StartSlots } from './start-slots.ts'

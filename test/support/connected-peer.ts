@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { setImmediate as tick } from 'node:timers/promises'
-import type { CallFailure } from '../../src/mcp/protocol/call.ts'
+import type { CallFailure } from '../../src/mcp/protocol/call-failure.ts'
 import { StdioTransport } from '../../src/mcp/transports/stdio/stdio-transport.ts'
 
 /** Streams with the test at the other end. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
-import type { Isolation } from '../../src/kernel/server-state.ts'
+import type { Isolation } from '../../src/kernel/isolation-options.ts'
 import { Places } from '../../src/supervisor/places/places.ts'
 import { processesMarked } from '../../src/supervisor/platform/linux/proc.ts'
 import type { Launch, ProcessGroup, ProcessGroups } from '../../src/supervisor/platform/platform.ts'

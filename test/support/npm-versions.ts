@@ -12,7 +12,7 @@ import {
 import { delimiter, join } from 'node:path'
 import { outsideEnv } from '../../scripts/outside-env.mjs'
 import { findNpm } from '../../scripts/prepare.mjs'
-import { npmEnvironment } from '../../src/servers/packages/npm.ts'
+import { npmEnvironment } from '../../src/servers/packages/npm-install.ts'
 
 /** npm as Node 20 ships it, which lacks the `--allow-…` options, and one that has them. */
 export const NPMS = ['10.8.2', '11.19.1'] as const

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import type { RestartRules, ServerState } from '../../src/kernel/server-state.ts'
+import type { RestartRules } from '../../src/kernel/server-plan.ts'
+import type { ServerState } from '../../src/kernel/server-state.ts'
 import { NotMcpError } from '../../src/mcp/client/handshake.ts'
 import type { JsonRpcPeer } from '../../src/mcp/client/json-rpc-peer.ts'
 import { listTools } from '../../src/mcp/client/server-lists.ts'

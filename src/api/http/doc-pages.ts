@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { AppError, CATALOGUE, type ErrorCode } from '../../kernel/errors.ts'
+import { CATALOGUE, type ErrorCode } from '../../kernel/error-catalogue.ts'
+import { AppError } from '../../kernel/errors.ts'
 import { ERROR_TEXTS, isErrorCode } from './error-texts.ts'
 import { TEXT_PAGE_HEADERS } from './security-headers.ts'
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { covers } from '../../../test/support/covers.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { openTestService } from '../../../test/support/test-service.ts'
-import { CATALOGUE, type ErrorCode } from '../../kernel/errors.ts'
+import { CATALOGUE, type ErrorCode } from '../../kernel/error-catalogue.ts'
 import { ERROR_TEXTS } from './error-texts.ts'
 
 describe('error pages', () => {

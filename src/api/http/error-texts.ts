@@ -1,4 +1,4 @@
-import { CATALOGUE, type ErrorCode } from '../../kernel/errors.ts'
+import { CATALOGUE, type ErrorCode } from '../../kernel/error-catalogue.ts'
 
 interface Text {
   readonly happened: string

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { ErrorCode } from '../../kernel/errors.ts'
+import type { ErrorCode } from '../../kernel/error-catalogue.ts'
 import { callerOf, operationsOf, wholeList } from '../../kernel/wire.ts'
 import * as schema from './settings.schema.ts'
 import type { SettingsRoom } from './settings.service.ts'

@@ -3,7 +3,8 @@ import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-checks.t
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { itemsOf } from '../../mcp/protocol/raw-json.ts'
 import { type Incoming, readIncoming } from '../messages/incoming-message.ts'
-import { invalidRequest, RpcError, sendJson } from '../messages/rpc-response.ts'
+import { invalidRequest, RpcError } from '../messages/rpc-error.ts'
+import { sendJson } from '../messages/rpc-response.ts'
 import type { EventStream } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'
 

@@ -1,14 +1,7 @@
 import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
 import type { HttpResponse } from '../../kernel/http/exchange.ts'
-import {
-  cancelled,
-  errorMessage,
-  type RequestId,
-  type RpcError,
-  resultMessage,
-  sendJson,
-  sendResult,
-} from '../messages/rpc-response.ts'
+import { cancelled, type RequestId, type RpcError } from '../messages/rpc-error.ts'
+import { errorMessage, resultMessage, sendJson, sendResult } from '../messages/rpc-response.ts'
 import { askSession, disconnected, missingCapability, noResponse } from '../sessions/ask-session.ts'
 import { type EventStream, messageOf } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'

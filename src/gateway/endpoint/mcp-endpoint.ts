@@ -13,15 +13,8 @@ import {
   refuseUnknownVersion,
   serverIdIn,
 } from '../messages/incoming-message.ts'
-import {
-  errorMessage,
-  invalidRequest,
-  keyRefusal,
-  type RequestId,
-  RpcError,
-  resultMessage,
-  sendJson,
-} from '../messages/rpc-response.ts'
+import { invalidRequest, keyRefusal, type RequestId, RpcError } from '../messages/rpc-error.ts'
+import { errorMessage, resultMessage, sendJson } from '../messages/rpc-response.ts'
 import type { ChangeNotifications } from '../notify/change-notifications.ts'
 import type { Listen } from '../notify/listen.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'

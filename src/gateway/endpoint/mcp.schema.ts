@@ -2,7 +2,7 @@ import * as Type from 'typebox'
 import { anyObject, text } from '../../kernel/fields.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { ServerId } from '../../servers/shared/server-fields.ts'
-import { KEY_REFUSALS } from '../messages/rpc-response.ts'
+import { KEY_REFUSALS } from '../messages/rpc-error.ts'
 
 /** The gateway for the documentation. It is served without the framework and validates messages itself. */
 

@@ -12,7 +12,7 @@ import {
 import { nameParamOf } from '../../mcp/protocol/mcp-headers.ts'
 import { memberOf, plainOf, type RawJson, withMembers, withMeta } from '../../mcp/protocol/raw-json.ts'
 import type { Incoming } from '../messages/incoming-message.ts'
-import { RpcError } from '../messages/rpc-response.ts'
+import { RpcError } from '../messages/rpc-error.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
 
 /** Throws when `_meta` is incomplete, or when the headers contradict the body. */

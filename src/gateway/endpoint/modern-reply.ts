@@ -5,15 +5,8 @@ import { InFlight } from '../../mcp/client/pending-requests.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { bytesIn, memberOf, plainOf, withMembers } from '../../mcp/protocol/raw-json.ts'
 import { type Incoming, rawParam, rawParams } from '../messages/incoming-message.ts'
-import {
-  cancelled,
-  errorMessage,
-  type RequestId,
-  RpcError,
-  resultMessage,
-  sendJson,
-  sendResult,
-} from '../messages/rpc-response.ts'
+import { cancelled, type RequestId, RpcError } from '../messages/rpc-error.ts'
+import { errorMessage, resultMessage, sendJson, sendResult } from '../messages/rpc-response.ts'
 import { progressTokenIn } from '../notify/request-context.ts'
 import { missingCapability } from '../sessions/ask-session.ts'
 import { DropCounter, EventStream, messageOf } from '../sessions/event-stream.ts'

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { sorted } from '../../kernel/json/sorted.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import type { Incoming } from '../messages/incoming-message.ts'
-import { RpcError } from '../messages/rpc-response.ts'
+import { RpcError } from '../messages/rpc-error.ts'
 import { ANSWER_MS } from '../sessions/ask-session.ts'
 import type { Access } from '../sessions/sessions.ts'
 

@@ -6,7 +6,7 @@ import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import { serverIn } from '../catalogue/tool-names.ts'
 import { CALL_TOOL } from '../catalogue/tool-search-index.ts'
 import { type Incoming, rawParam } from '../messages/incoming-message.ts'
-import { RpcError } from '../messages/rpc-response.ts'
+import { RpcError } from '../messages/rpc-error.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
 
 interface Deps {

@@ -9,7 +9,7 @@ import type { AgentToolList, AgentToolLists, OfferedTool } from '../catalogue/ag
 import { resolveInSearchMode, toolNameIn, unknownInSearchMode } from '../catalogue/search-mode-call.ts'
 import { serverIn } from '../catalogue/tool-names.ts'
 import { type Incoming, rawParam, rawParams, refuseCursor } from '../messages/incoming-message.ts'
-import { asRpcError, RpcError } from '../messages/rpc-response.ts'
+import { asRpcError, RpcError } from '../messages/rpc-error.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { progressTo, progressTokenIn, type RequestContext } from '../notify/request-context.ts'
 import type { Approval } from '../pins/pins.ts'

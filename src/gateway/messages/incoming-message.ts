@@ -13,7 +13,7 @@ import {
   MODERN_VERSION,
 } from '../../mcp/protocol/mcp-constants.ts'
 import { LARGE_BYTES, memberNamed, membersOf, RawJson, rawAt } from '../../mcp/protocol/raw-json.ts'
-import { invalidRequest, type RequestId, RpcError } from './rpc-response.ts'
+import { invalidRequest, type RequestId, RpcError } from './rpc-error.ts'
 
 /** A JSON-RPC message of an agent, parsed and validated. */
 export interface Incoming {

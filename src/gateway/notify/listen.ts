@@ -4,7 +4,7 @@ import { within } from '../../kernel/within.ts'
 import type { CallingClient, Params } from '../../mcp/protocol/call.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import type { Incoming } from '../messages/incoming-message.ts'
-import { asRpcError, type RequestId } from '../messages/rpc-response.ts'
+import { asRpcError, type RequestId } from '../messages/rpc-error.ts'
 import type { Access } from '../sessions/sessions.ts'
 import { type ChangeNotifications, isOwnFilter } from './change-notifications.ts'
 

@@ -2,7 +2,7 @@ import { isObject } from '../../kernel/json/json-checks.ts'
 import { within } from '../../kernel/within.ts'
 import type { Params } from '../../mcp/protocol/call.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
-import { RpcError } from '../messages/rpc-response.ts'
+import { RpcError } from '../messages/rpc-error.ts'
 import type { IsReceiver, SubscribableServers, Subscriber } from './subscriber.ts'
 
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']

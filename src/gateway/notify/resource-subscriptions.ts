@@ -2,7 +2,7 @@ import { isObject } from '../../kernel/json/json-checks.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import type { ResourceLocation } from '../catalogue/merge-prompts-and-resources.ts'
 import { wrap } from '../catalogue/wrapped-uri.ts'
-import { RpcError, resourceNotFound } from '../messages/rpc-response.ts'
+import { RpcError, resourceNotFound } from '../messages/rpc-error.ts'
 import type { SubscribableServers, Subscriber } from './subscriber.ts'
 
 interface Deps extends SubscribableServers {

@@ -1,7 +1,7 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import type { Params } from '../../mcp/protocol/call.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
-import { RpcError } from '../messages/rpc-response.ts'
+import { RpcError } from '../messages/rpc-error.ts'
 import { type EventStream, messageOf } from './event-stream.ts'
 
 let serverRequests = 0

@@ -1,5 +1,5 @@
 import type { HttpResponse } from '../../kernel/http/exchange.ts'
-import { invalidRequest, type RpcError } from '../messages/rpc-response.ts'
+import { invalidRequest, type RpcError } from '../messages/rpc-error.ts'
 import { type DropCounter, EventStream, messageOf, type ReplayBuffer, SSE_HEADERS } from './event-stream.ts'
 
 const GET_STREAM = 0 // its number

@@ -1,8 +1,8 @@
 import * as Type from 'typebox'
 import { type ContainerCommand, readContainerCommand } from '../../kernel/containers/container-command.ts'
 import { integer, objects, text, textOrNull, texts } from '../../kernel/fields.ts'
+import type { Isolation } from '../../kernel/isolation-options.ts'
 import { type Carrier, maskArgs } from '../../kernel/secrets/secrets.ts'
-import type { Isolation } from '../../kernel/server-state.ts'
 import { orNull } from '../../kernel/wire.ts'
 
 /** A `docker run` that Toolroom runs itself: the fields of its server. */

@@ -1,5 +1,6 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
-import { CallFailure, type ClientProfile, type Params } from '../protocol/call.ts'
+import type { ClientProfile, Params } from '../protocol/call.ts'
+import { CallFailure } from '../protocol/call-failure.ts'
 import { metaOf } from '../protocol/json-rpc-message.ts'
 import {
   CODES,

@@ -1,13 +1,7 @@
 import { invalidAt, isDeeperThan, isObject, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-checks.ts'
 
-import {
-  CallFailure,
-  type CallResult,
-  type ClientDependency,
-  type FailureReason,
-  type OnServerRequest,
-  type TimedCallOptions,
-} from '../protocol/call.ts'
+import type { CallResult, ClientDependency, OnServerRequest, TimedCallOptions } from '../protocol/call.ts'
+import { CallFailure, type FailureReason } from '../protocol/call-failure.ts'
 import {
   idText,
   type Message,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { CallFailure } from '../protocol/call.ts'
+import { CallFailure } from '../protocol/call-failure.ts'
 import { ChangeSubscription } from './modern-requests.ts'
 import { ListWatch, NO_TOOLS, type ToolList } from './server-lists.ts'
 

@@ -1,14 +1,13 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
-import {
-  CallFailure,
-  type CallResult,
-  type ClientDependency,
-  type FailureReason,
-  type ModernParams,
-  type OnServerRequest,
-  type Params,
-  type TimedCallOptions,
+import type {
+  CallResult,
+  ClientDependency,
+  ModernParams,
+  OnServerRequest,
+  Params,
+  TimedCallOptions,
 } from '../protocol/call.ts'
+import { CallFailure, type FailureReason } from '../protocol/call-failure.ts'
 import { LOG_LINE_MAX_BYTES } from '../protocol/line-splitter.ts'
 import type { Definition, ListKind } from '../protocol/lists.ts'
 import { RawJson, withMembers } from '../protocol/raw-json.ts'

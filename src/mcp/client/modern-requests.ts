@@ -1,14 +1,8 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { memo } from '../../kernel/memo.ts'
 import { within } from '../../kernel/within.ts'
-import {
-  CallFailure,
-  isMethodNotFound,
-  type ModernParams,
-  type OnServerRequest,
-  type Params,
-  type TimedCallOptions,
-} from '../protocol/call.ts'
+import type { ModernParams, OnServerRequest, Params, TimedCallOptions } from '../protocol/call.ts'
+import { CallFailure, isMethodNotFound } from '../protocol/call-failure.ts'
 import { CallResult, metaOf } from '../protocol/json-rpc-message.ts'
 import { CODES, META, MODERN_VERSION, SHOWS_PAGES, uiIn } from '../protocol/mcp-constants.ts'
 import { plainOf, withMembers, withMeta } from '../protocol/raw-json.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { CallFailure } from '../protocol/call.ts'
+import type { CallFailure } from '../protocol/call-failure.ts'
 import { JsonRpcPeer } from './json-rpc-peer.ts'
 
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
-import { isMethodNotFound } from '../protocol/call.ts'
+import { isMethodNotFound } from '../protocol/call-failure.ts'
 import { type Definition, keepText, type ListKind } from '../protocol/lists.ts'
 import { itemsOf, rawMember } from '../protocol/raw-json.ts'
 import type { Requester } from './json-rpc-peer.ts'

@@ -1,6 +1,4 @@
 import type { CancelSignal } from '../../kernel/cancel.ts'
-import type { RemoteError } from './json-rpc-message.ts'
-import { CODES } from './mcp-constants.ts'
 
 export type { CallResult } from './json-rpc-message.ts'
 
@@ -90,26 +88,4 @@ export interface ModernParams {
 /** A request with its time limit. Null: it lasts as long as the connection. */
 export interface TimedCallOptions extends CallOptions {
   readonly timeoutMs: number | null
-}
-
-/** Why a request has no result. `remote`: the server answered with an error. */
-export type FailureReason = 'remote' | 'timeout' | 'cancelled' | 'closed' | 'too_large' | 'busy'
-
-/** A request without a result. */
-export class CallFailure extends Error {
-  override readonly name = 'CallFailure'
-  readonly reason: FailureReason
-  /** The server's error, unchanged. */
-  readonly remote: RemoteError | undefined
-
-  constructor(reason: FailureReason, message: string, remote?: RemoteError) {
-    super(message)
-    this.reason = reason
-    this.remote = remote
-  }
-}
-
-/** Whether the server does not support the method. Some servers declare a capability without its methods. */
-export function isMethodNotFound(error: unknown): boolean {
-  return error instanceof CallFailure && error.remote?.code === CODES.method
 }

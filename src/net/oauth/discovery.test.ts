@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Answers, METADATA, metadataOf, openIssuer } from '../../../test/fixtures/oauth-quirks/issuer.ts'
 import { bearerChallenge } from './challenges.ts'
-import { discoverIssuer, discoverResource } from './discovery.ts'
+import { discoverIssuer } from './discover-issuer.ts'
+import { discoverResource } from './discover-resource.ts'
 import { OAuthFailure } from './oauth-failure.ts'
 import { OAuthHttp } from './oauth-http.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { plainIssuer } from '../../../test/fixtures/oauth-quirks/issuer.ts'
-import { discoverIssuer } from './discovery.ts'
+import { discoverIssuer } from './discover-issuer.ts'
 import type { IssuerInfo } from './issuer-metadata.ts'
 import { documentClient, givenClient, registerClient } from './oauth-clients.ts'
 import { OAuthFailure } from './oauth-failure.ts'

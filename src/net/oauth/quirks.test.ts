@@ -7,7 +7,7 @@ import {
   REGISTERED,
   TOKENS,
 } from '../../../test/fixtures/oauth-quirks/issuer.ts'
-import { discoverIssuer } from './discovery.ts'
+import { discoverIssuer } from './discover-issuer.ts'
 import { registerClient } from './oauth-clients.ts'
 import { OAuthFailure } from './oauth-failure.ts'
 import { OAuthHttp } from './oauth-http.ts'

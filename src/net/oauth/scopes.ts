@@ -1,5 +1,3 @@
-import type { IssuerInfo } from './issuer-metadata.ts'
-
 interface Sources {
   /** `oauth.scopes` of the server, or those of the request that starts the login. */
   readonly configured: readonly string[] | null
@@ -8,7 +6,7 @@ interface Sources {
   readonly resource: readonly string[] | null
   /** What an earlier login requested; empty unless more scopes are needed now. */
   readonly askedBefore: readonly string[]
-  readonly issuer: Pick<IssuerInfo, 'scopes_supported'>
+  readonly issuer: { readonly scopes_supported?: readonly string[] }
   /** False after the issuer refused the scopes. */
   readonly offline?: boolean
 }

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { ErrorCode } from '../../kernel/errors.ts'
+import type { ErrorCode } from '../../kernel/error-catalogue.ts'
 import { CallResult } from '../../kernel/tool-fields.ts'
 import { callerOf, operationsOf } from '../../kernel/wire.ts'
 import { abortOnDisconnect, type IsOwner, JSON_TYPE } from '../../servers/shared/upstreams.routes.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
-import { iframePolicy } from './iframes.ts'
+import { iframePolicy } from './iframe-policy.ts'
 
 test('the page of a tool is served once, sandboxed, and reaches only the domains that its resource declares (MCP Apps)', async () => {
   const service = await openTestService()

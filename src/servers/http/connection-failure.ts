@@ -1,4 +1,4 @@
-import { CallFailure } from '../../mcp/protocol/call.ts'
+import { CallFailure } from '../../mcp/protocol/call-failure.ts'
 
 /** Why a server could not be reached. */
 export interface ConnectionFailure {

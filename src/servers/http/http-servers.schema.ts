@@ -2,7 +2,8 @@ import * as Type from 'typebox'
 import { boolean, closed, integer, objects, optional, partial, text } from '../../kernel/fields.ts'
 import { MASK } from '../../kernel/secrets/secrets.ts'
 import { component, mapOf, orNull, Timestamp } from '../../kernel/wire.ts'
-import { AuthView, type OAuthConfig, OAuthInput } from '../logins/logins.schema.ts'
+import { AuthView } from '../logins/logins.schema.ts'
+import { type OAuthConfig, OAuthInput } from '../logins/oauth-settings.ts'
 import { REQUEST_S_DESCRIPTION } from '../shared/calls.ts'
 import {
   describedFields,

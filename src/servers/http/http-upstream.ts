@@ -1,5 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
-import { CallFailure, type CallOptions, type CallResult } from '../../mcp/protocol/call.ts'
+import type { CallOptions, CallResult } from '../../mcp/protocol/call.ts'
+import { CallFailure } from '../../mcp/protocol/call-failure.ts'
 import type { Definition } from '../../mcp/protocol/lists.ts'
 import { MODERN_VERSION } from '../../mcp/protocol/mcp-constants.ts'
 import type { HttpMcpClient } from '../../mcp/transports/http/http-mcp-client.ts'

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { ErrorCode } from '../../kernel/errors.ts'
+import type { ErrorCode } from '../../kernel/error-catalogue.ts'
 import { AsyncQuery, callerOf, operationsOf, StartedJob } from '../../kernel/wire.ts'
 import { IsolationAbilities, type IsolationRoom, PulledImage, PullInput } from './isolation.service.ts'
 

@@ -1,7 +1,8 @@
 import type { Network } from '../../net/connection-pool.ts'
 import { beginAuthorization } from '../../net/oauth/authorization.ts'
 import type { Challenge } from '../../net/oauth/challenges.ts'
-import { discoverIssuer, discoverResource, type ResourceInfo } from '../../net/oauth/discovery.ts'
+import { discoverIssuer } from '../../net/oauth/discover-issuer.ts'
+import { discoverResource, type ResourceInfo } from '../../net/oauth/discover-resource.ts'
 import { needsProof, newProofKey } from '../../net/oauth/dpop.ts'
 import type { IssuerInfo } from '../../net/oauth/issuer-metadata.ts'
 import {

@@ -3,7 +3,7 @@ import type { Challenge } from '../../net/oauth/challenges.ts'
 import type { IssuerInfo } from '../../net/oauth/issuer-metadata.ts'
 import type { OAuthClient } from '../../net/oauth/oauth-clients.ts'
 import type { TokenSet } from '../../net/oauth/tokens.ts'
-import type { OAuthConfig } from './logins.schema.ts'
+import type { OAuthConfig } from './oauth-settings.ts'
 
 /** An HTTP server as logins see it, with its references resolved. */
 export interface LoginServer {

@@ -1,11 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
-import type { ErrorCode } from '../../kernel/errors.ts'
+import type { ErrorCode } from '../../kernel/error-catalogue.ts'
 import { boolean, closed, integer, partial, textOrNull } from '../../kernel/fields.ts'
 import { callerOf, component, NO_CONTENT, operationsOf, orNull } from '../../kernel/wire.ts'
 import { lastErrorSchema, ServerId, ServerKey, ServerName } from '../shared/server-fields.ts'
-import { AuthView, LoginStart, ScopeList } from './logins.schema.ts'
+import { AuthView, LoginStart } from './logins.schema.ts'
 import type { Logins } from './logins.ts'
+import { ScopeList } from './oauth-settings.ts'
 
 interface Deps {
   readonly logins: Pick<Logins, 'begin' | 'paste' | 'stateOf' | 'accountOf' | 'logout'>

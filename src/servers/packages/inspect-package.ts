@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join, normalize, sep } from 'node:path'
 import { AppError } from '../../kernel/errors.ts'
-import { readForeign, readForeignHead } from '../../kernel/files/foreign-file.ts'
-import type { EnvHint, InstalledVersion } from './package-store.ts'
-import { objectOf, objectsIn, type Raw, readJson } from './raw-json.ts'
+import { readForeignHead } from '../../kernel/files/foreign-file.ts'
+import { envHints } from './environment-hints.ts'
+import type { InstalledVersion } from './package-store.ts'
+import { objectOf, type Raw, readJson } from './raw-json.ts'
 import type { Chosen } from './registry/npm-registry.ts'
 
 /** Reads what npm installed into a folder. Throws when it is not the chosen version and file. */
@@ -84,52 +85,3 @@ const wrong = ({ name, version }: Chosen, why: string): AppError =>
   new AppError('install_failed', `'${name}' ${version} was not installed: ${why}`, {
     hint: 'Check which registry npm uses: npm config get registry',
   })
-
-const README_MAX_BYTES = 512 * 1024
-const MAX_HINTS = 30
-const MAX_LISTED = 100
-const NAME = /^[A-Z][A-Z0-9_]{2,63}$/
-
-/** The environment variables that a package documents: in its server.json, else in the examples of its README. */
-function envHints(folder: string): EnvHint[] {
-  const described = fromManifest(folder)
-  return (described.length > 0 ? described : fromReadme(folder)).slice(0, MAX_HINTS)
-}
-
-function fromManifest(folder: string): EnvHint[] {
-  const { packages } = readJson(join(folder, 'server.json'))
-  const variables = objectsIn(packages, MAX_LISTED).flatMap((one) =>
-    objectsIn(one.environmentVariables ?? one.environment_variables, MAX_LISTED),
-  )
-  return variables.flatMap(({ name, description, isRequired, is_required }): EnvHint[] => {
-    if (typeof name !== 'string' || !NAME.test(name)) return []
-    const required = isRequired ?? is_required
-    return [
-      {
-        name,
-        description: typeof description === 'string' ? description.slice(0, 300) : null,
-        required: typeof required === 'boolean' ? required : null,
-        from: 'server.json',
-      },
-    ]
-  })
-}
-
-/** Empty when it is no regular file of a usual size. */
-function textOf(path: string): string {
-  try {
-    return readForeign(path, README_MAX_BYTES).bytes.toString('utf8')
-  } catch {
-    return ''
-  }
-}
-
-/** The names inside `"env": { … }` of configuration examples. */
-function fromReadme(folder: string): EnvHint[] {
-  const path = ['README.md', 'readme.md', 'Readme.md'].map((name) => join(folder, name)).find(existsSync)
-  const text = path === undefined ? '' : textOf(path)
-  const names = new Set<string>()
-  for (const [, inside = ''] of text.matchAll(/"env"\s*:\s*\{([^}]{0,2000})\}/g))
-    for (const [, name = ''] of inside.matchAll(/"([A-Z][A-Z0-9_]{2,63})"\s*:/g)) names.add(name)
-  return [...names].map((name) => ({ name, description: null, required: null, from: 'readme' }))
-}

@@ -1,15 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import {
-  checksSources,
-  explainNpm,
-  type Npm,
-  npmEnvironment,
-  npmInstall,
-  npmInstallWithScripts,
-  npmVersions,
-} from './npm.ts'
+import { checksSources, type Npm, npmVersions } from './npm.ts'
+import { explainNpm } from './npm-failure.ts'
+import { npmEnvironment, npmInstall, npmInstallWithScripts } from './npm-install.ts'
 
 test.each([
   ['E404', '404 Not Found - GET x - Not found', 'package_not_found'],

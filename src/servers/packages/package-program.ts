@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../../kernel/errors.ts'
-import type { Program } from '../../kernel/server-state.ts'
+import type { Program } from '../../kernel/server-plan.ts'
 import { packageFolder } from './inspect-package.ts'
 import type { PackageFolders } from './package-folders.ts'
 import type { InstalledVersion, PackageRecord, PackageStore } from './package-store.ts'

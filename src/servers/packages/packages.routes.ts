@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import * as Type from 'typebox'
-import type { ErrorCode } from '../../kernel/errors.ts'
+import type { ErrorCode } from '../../kernel/error-catalogue.ts'
 import { text } from '../../kernel/fields.ts'
 import { AsyncQuery, callerOf, NO_CONTENT, operationsOf, StartedJob, wholeList } from '../../kernel/wire.ts'
 import * as schema from './packages.schema.ts'

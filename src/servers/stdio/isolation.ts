@@ -2,7 +2,7 @@ import * as Type from 'typebox'
 import { IMAGE_NAME, readContainerCommand } from '../../kernel/containers/container-command.ts'
 import { invalidField } from '../../kernel/errors.ts'
 import { integer, optional, partial, textOrNull } from '../../kernel/fields.ts'
-import type { Isolation, IsolationOptions } from '../../kernel/server-state.ts'
+import type { Isolation, IsolationOptions } from '../../kernel/isolation-options.ts'
 
 /** Where the process of a server runs, and what it may reach there. */
 

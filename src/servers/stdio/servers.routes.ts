@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { ErrorCode } from '../../kernel/errors.ts'
+import type { ErrorCode } from '../../kernel/error-catalogue.ts'
 import { callerOf, operationsOf } from '../../kernel/wire.ts'
 import type { Elicitations } from '../shared/elicitations.ts'
 import { ServerKey } from '../shared/server-fields.ts'
 import { type IsOwner, upstreamRoutes } from '../shared/upstreams.routes.ts'
 import { serverActionRoutes } from './actions/actions.routes.ts'
-import { StartQuery } from './run-settings.ts'
+import { StartQuery } from './run-settings.schema.ts'
 import { ServerInput, ServerPatch, ServerView } from './servers.schema.ts'
 import type { Servers } from './servers.service.ts'
 

@@ -28,7 +28,8 @@ import {
   Tags,
   toolFields,
 } from '../shared/server-fields.ts'
-import { type RunSettings, settingsInput, settingsView } from './run-settings.ts'
+import { settingsInput, settingsView } from './run-settings.schema.ts'
+import type { RunSettings } from './run-settings.ts'
 
 const DesiredState = Type.Enum(['running', 'stopped'], {
   description: 'The state that a user last requested',

@@ -1,4 +1,5 @@
-import { AppError, type ErrorCode } from '../../kernel/errors.ts'
+import type { ErrorCode } from '../../kernel/error-catalogue.ts'
+import { AppError } from '../../kernel/errors.ts'
 import { type LastError, RETRY_LATER, type ServerState } from '../../kernel/server-state.ts'
 import type { ServerLife } from './instance-pool.ts'
 import type { Server } from './servers.schema.ts'

@@ -1,5 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { LastError, Plan, StartOutcome } from '../../kernel/server-state.ts'
+import type { Plan } from '../../kernel/server-plan.ts'
+import type { LastError, StartOutcome } from '../../kernel/server-state.ts'
 import { within } from '../../kernel/within.ts'
 import type { CallingClient, CallResult, InstanceOwner } from '../../mcp/protocol/call.ts'
 import type { Definition } from '../../mcp/protocol/lists.ts'

@@ -7,7 +7,7 @@ import { HTTP_SERVER, SERVER } from '../../../test/support/with-servers.ts'
 import { SecretKey } from '../../kernel/config/secret-key.ts'
 import { FactBus } from '../../kernel/facts.ts'
 import { ConfigurationDatabase } from '../../store/configuration/configuration.ts'
-import { openVault } from '../../store/secrets.store.ts'
+import { openVault } from '../../store/open-vault.ts'
 import { ServerTable } from '../../store/servers.store.ts'
 
 type Method = 'POST' | 'PATCH' | 'PUT'

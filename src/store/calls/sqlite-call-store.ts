@@ -9,7 +9,7 @@ import type {
 } from '../../observe/calls/call-store.ts'
 import type { Connection } from '../sqlite/connection.ts'
 import { mayGrow } from '../sqlite/disk-space.ts'
-import { sqliteErrorKind } from '../sqlite/sqlite.ts'
+import { sqliteErrorKind } from '../sqlite/sqlite-errors.ts'
 import { DamagedBlock, type NewBlock } from './block.ts'
 import { BlockQueue } from './block-writer.ts'
 import { CallDatabase, type Limits } from './call-database.ts'

@@ -3,7 +3,8 @@ import { basename, dirname, join } from 'node:path'
 import { StartError } from '../../kernel/exit.ts'
 import { writeDurably } from '../../kernel/files/durable-file.ts'
 import { setAside } from '../sqlite/data-file.ts'
-import { closeSqlite, openSqlite, type Sqlite, sqliteErrorKind } from '../sqlite/sqlite.ts'
+import { closeSqlite, openSqlite, type Sqlite } from '../sqlite/sqlite.ts'
+import { sqliteErrorKind } from '../sqlite/sqlite-errors.ts'
 import type { Backups } from './backups.ts'
 
 /** The user's choice for a damaged or missing database. */

@@ -9,7 +9,7 @@ import type { ResolvedFilter, StoredEntry } from '../../observe/logs/log-store.t
 import { Connection } from '../sqlite/connection.ts'
 import { migrate } from '../sqlite/data-file.ts'
 import { TextIndex } from './index/text-index.ts'
-import { LOG_SCHEMA } from './log-file.ts'
+import { LOG_SCHEMA } from './log-schema.ts'
 import { readHistogram } from './read/histogram.ts'
 import { LineWriter } from './write/line-writer.ts'
 

@@ -12,7 +12,7 @@ import type {
   StoredEntry,
 } from '../../observe/logs/log-store.ts'
 import type { Connection } from '../sqlite/connection.ts'
-import { sqliteErrorKind } from '../sqlite/sqlite.ts'
+import { sqliteErrorKind } from '../sqlite/sqlite-errors.ts'
 import { TextIndex } from './index/text-index.ts'
 import { openLogFile } from './log-file.ts'
 import { oldestTime, readHistogram } from './read/histogram.ts'

@@ -11,7 +11,7 @@ import type {
   ResolvedFilter,
   StoredEntry,
 } from '../../observe/logs/log-store.ts'
-import { sqliteErrorKind } from '../sqlite/sqlite.ts'
+import { sqliteErrorKind } from '../sqlite/sqlite-errors.ts'
 import { LogDatabase, type LogFileOptions } from './log-database.ts'
 import { setAsideLog } from './log-file.ts'
 import { downloadChunks } from './read/download.ts'

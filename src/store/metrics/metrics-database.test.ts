@@ -10,7 +10,7 @@ import type { Recorder } from '../../observe/metrics/record/recorder.ts'
 import { Connection } from '../sqlite/connection.ts'
 import { migrate } from '../sqlite/data-file.ts'
 import { openSqlite } from '../sqlite/sqlite.ts'
-import { METRICS_SCHEMA } from './metrics-file.ts'
+import { METRICS_SCHEMA } from './metrics-schema.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE

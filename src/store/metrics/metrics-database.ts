@@ -11,7 +11,8 @@ import type {
 } from '../../observe/metrics/metrics-store.ts'
 import type { SeriesRow } from '../../observe/metrics/record/series-table.ts'
 import type { Connection } from '../sqlite/connection.ts'
-import { sqliteErrorKind, type Value } from '../sqlite/sqlite.ts'
+import type { Value } from '../sqlite/sqlite.ts'
+import { sqliteErrorKind } from '../sqlite/sqlite-errors.ts'
 import { openMetricsFile, replaceMetricsFile } from './metrics-file.ts'
 
 interface MetricsDatabaseOptions {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { renameOver, syncFolder } from '../../kernel/files/durable-file.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { Connection } from './connection.ts'
-import { sqliteErrorKind } from './sqlite.ts'
+import { sqliteErrorKind } from './sqlite-errors.ts'
 
 /** How `logs.db` or `metrics.db` is set up. */
 export interface Schema {

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { Connection } from './connection.ts'
-import { openSqlite, type Sqlite, sqliteErrorKind } from './sqlite.ts'
+import { openSqlite, type Sqlite } from './sqlite.ts'
+import { sqliteErrorKind } from './sqlite-errors.ts'
 
 /** The kind of error that each call reports. */
 function errorKinds(database: Sqlite, sql: string) {

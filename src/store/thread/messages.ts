@@ -1,4 +1,5 @@
-import { AppError, CATALOGUE, type ErrorCode } from '../../kernel/errors.ts'
+import { CATALOGUE, type ErrorCode } from '../../kernel/error-catalogue.ts'
+import { AppError } from '../../kernel/errors.ts'
 import type { Discarded } from '../../observe/logs/log-store.ts'
 import type { CallStoreOptions, SqliteCallStore } from '../calls/sqlite-call-store.ts'
 import type { LogOptions, SqliteLogStore } from '../logs/sqlite-log-store.ts'

@@ -1,4 +1,5 @@
-import type { LastError, SkippedScripts } from '../../kernel/server-state.ts'
+import type { SkippedScripts } from '../../kernel/server-plan.ts'
+import type { LastError } from '../../kernel/server-state.ts'
 import { CAUSES } from './exit-causes.ts'
 import { type Excerpt, excerptsOf, USAGE } from './exit-lines.ts'
 

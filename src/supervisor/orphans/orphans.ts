@@ -1,5 +1,5 @@
+import type { Orphan, OrphanEnd } from '../../kernel/orphan.ts'
 import { maskArgs } from '../../kernel/secrets/secrets.ts'
-import type { Orphan, OrphanEnd } from '../../kernel/server-state.ts'
 import type { Platform } from '../platform/platform.ts'
 import {
   allProcesses,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import type { Isolation } from '../../kernel/server-state.ts'
+import type { Isolation } from '../../kernel/isolation-options.ts'
 import type { Marks, ProcessGroups } from '../platform/platform.ts'
 import { type Definition, type ServerProcess, type Starting, startChild } from '../process/start-child.ts'
 import type { Ability } from './ability.ts'

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { delimiter } from 'node:path'
-import type { LastError, Launch, Plan } from '../../kernel/server-state.ts'
+import type { Launch, Plan } from '../../kernel/server-plan.ts'
+import type { LastError } from '../../kernel/server-state.ts'
 import type { Platform, ProcessGroup, ProcessGroups, Launch as ProcessLaunch } from '../platform/platform.ts'
 import type { Resolved } from '../platform/programs.ts'
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
-import type { ErrorCode } from '../../../kernel/errors.ts'
+import type { ErrorCode } from '../../../kernel/error-catalogue.ts'
 import { isObject } from '../../../kernel/json/json-checks.ts'
 import { mayBeEmpty } from '../body.ts'
 import { isPublic } from '../public-routes.ts'

@@ -1,4 +1,4 @@
-import { CATALOGUE, type ErrorCode } from '../../../kernel/errors.ts'
+import { CATALOGUE, type ErrorCode } from '../../../kernel/error-catalogue.ts'
 import { PROBLEM_TYPE } from '../problem.ts'
 
 /** The responses that many operations have in common, by name. */

@@ -3,7 +3,7 @@ import { AppError } from '../../../kernel/errors.ts'
 import { isObject } from '../../../kernel/json/json-checks.ts'
 import { MASK, maskArgs, maskCommand, maskUrl, maskValues } from '../../../kernel/secrets/secrets.ts'
 import { Vault } from '../../../kernel/secrets/vault.ts'
-import { maskOAuth } from '../../../servers/logins/logins.schema.ts'
+import { maskOAuth } from '../../../servers/logins/oauth-settings.ts'
 import { hashOf } from '../../../servers/shared/definition-hash.ts'
 import { type ExportFile, PART_LENGTH, type Sealed } from './export-file.schema.ts'
 

@@ -3,7 +3,7 @@ import { printableLine } from '../../../kernel/secrets/plain-text.ts'
 import { maskText } from '../../../kernel/secrets/secrets.ts'
 import { RemoteFailure, timeoutFailure, tooLarge } from '../../../net/http-failure.ts'
 import { NotMcpError } from '../../client/handshake.ts'
-import { CallFailure } from '../../protocol/call.ts'
+import { CallFailure } from '../../protocol/call-failure.ts'
 import { MESSAGE_MAX_BYTES } from '../../protocol/line-splitter.ts'
 
 interface Attempt {

@@ -6,7 +6,7 @@ import { HttpClient, type Reached } from '../../../net/http-client.ts'
 import type { RemoteFailure } from '../../../net/http-failure.ts'
 import { type ClientEvents, McpClient } from '../../client/mcp-client.ts'
 import type { HttpTransportKind } from '../../client/transport.ts'
-import { CallFailure } from '../../protocol/call.ts'
+import { CallFailure } from '../../protocol/call-failure.ts'
 import { explainHandshakeFailure } from './explain-handshake-failure.ts'
 import { type Known, negotiateTransport } from './negotiate-transport.ts'
 

@@ -1,6 +1,6 @@
 import { type RemoteCode, RemoteFailure } from '../../../net/http-failure.ts'
 import type { Connected, HttpTransportKind, HttpTransportOptions } from '../../client/transport.ts'
-import { CallFailure } from '../../protocol/call.ts'
+import { CallFailure } from '../../protocol/call-failure.ts'
 import { MODERN_VERSION } from '../../protocol/mcp-constants.ts'
 import { SseTransport } from '../sse/sse-transport.ts'
 import { StreamableHttpTransport } from '../streamable-http/streamable-http-transport.ts'

@@ -4,7 +4,7 @@ import type { HandshakeResult } from '../../client/handshake.ts'
 import { initialize } from '../../client/handshake.ts'
 import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
 import type { HttpTransportOptions, Transport } from '../../client/transport.ts'
-import { CallFailure } from '../../protocol/call.ts'
+import { CallFailure } from '../../protocol/call-failure.ts'
 import { SseReader } from '../../protocol/sse-reader.ts'
 import {
   failureOf,

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { JsonRpcPeer, type PeerEvents } from '../../client/json-rpc-peer.ts'
 import type { Transport } from '../../client/transport.ts'
-import { CallFailure } from '../../protocol/call.ts'
+import { CallFailure } from '../../protocol/call-failure.ts'
 import { LineReader, MESSAGE_MAX_BYTES } from '../../protocol/line-splitter.ts'
 
 interface Options extends PeerEvents {

@@ -1,4 +1,5 @@
-import { AppError, type ErrorCode } from '../../../kernel/errors.ts'
+import type { ErrorCode } from '../../../kernel/error-catalogue.ts'
+import { AppError } from '../../../kernel/errors.ts'
 import { VERSION } from '../../../kernel/version.ts'
 import type { Network } from '../../../net/connection-pool.ts'
 import { HttpClient } from '../../../net/http-client.ts'

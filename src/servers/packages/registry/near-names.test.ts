@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { expectLinear } from '../../../../test/support/linear.ts'
-import { nearName, WELL_KNOWN } from './near-names.ts'
+import { nearName } from './near-names.ts'
+import { WELL_KNOWN } from './well-known-packages.ts'
 
 const near = (name: string) => nearName({ name, downloads: null })
 

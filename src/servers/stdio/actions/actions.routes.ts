@@ -1,17 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { AppError, type ErrorCode, invalidField } from '../../../kernel/errors.ts'
+import type { ErrorCode } from '../../../kernel/error-catalogue.ts'
+import { AppError, invalidField } from '../../../kernel/errors.ts'
 import { type Caller, callerOf, operationsOf, wholeList } from '../../../kernel/wire.ts'
 import { ServerKey } from '../../shared/server-fields.ts'
 import type { Servers } from '../servers.service.ts'
-import {
-  BulkInput,
-  BulkReport,
-  IsolationTrialInput,
-  IsolationTrialReport,
-  RuntimeList,
-  TrialInput,
-  TrialReport,
-} from './actions.schema.ts'
+import { BulkInput, BulkReport, RuntimeList, TrialInput, TrialReport } from './actions.schema.ts'
+import { IsolationTrialInput, IsolationTrialReport } from './isolation-trial.schema.ts'
 
 const operation = operationsOf('STDIO servers')
 const errors: ErrorCode[] = ['package_not_found', 'bin_unclear']

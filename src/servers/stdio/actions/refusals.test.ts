@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ownFolder } from '../../../../test/support/folder.ts'
 import { expectLinear } from '../../../../test/support/linear.ts'
-import type { IsolationOptions } from '../../../kernel/server-state.ts'
+import type { IsolationOptions } from '../../../kernel/isolation-options.ts'
 import { DEFAULT_OPTIONS } from '../isolation.ts'
 import { type Outside, refusalsIn, widened } from './refusals.ts'
 

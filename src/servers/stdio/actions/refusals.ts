@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path'
 import { isWritable } from '../../../kernel/files/foreign-file.ts'
-import { type IsolationOptions, SYSTEM_FOLDERS } from '../../../kernel/server-state.ts'
+import { type IsolationOptions, SYSTEM_FOLDERS } from '../../../kernel/isolation-options.ts'
 
 /** Something that the isolation of a server kept from it. */
 export interface Refusal {

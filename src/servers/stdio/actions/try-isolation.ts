@@ -1,25 +1,11 @@
 import { homedir } from 'node:os'
-import { dirname } from 'node:path'
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { checkIsolation, isolationOver, shownOptions } from '../isolation.ts'
 import type { Server } from '../servers.schema.ts'
-import {
-  type IsolationTrialInput,
-  type IsolationTrialReport,
-  MAX_LOST_FILES,
-  type TrialReport,
-} from './actions.schema.ts'
-import {
-  existingFolder,
-  isGrantable,
-  isInside,
-  MAX_EVIDENCE,
-  MAX_REFUSALS,
-  type Outside,
-  type Refusal,
-  refusalsIn,
-  widened,
-} from './refusals.ts'
+import type { TrialReport } from './actions.schema.ts'
+import type { IsolationTrialInput, IsolationTrialReport } from './isolation-trial.schema.ts'
+import { lostFilesShown, refusalsOfLost } from './lost-file-report.ts'
+import { refusalsIn, widened } from './refusals.ts'
 import type { Tried, Watch } from './trial.ts'
 
 interface Deps {
@@ -48,7 +34,7 @@ export async function tryIsolation(
     {
       use: async (call) => {
         for (const { tool, arguments: args = {} } of wanted) {
-          const { ok, text } = await outcomeOf(call(tool, args))
+          const { ok, text } = await resultTextOf(call(tool, args))
           const shown = secrets.redact(text)
           texts.push(shown)
           calls.push({ tool, ok, text: shown.slice(0, MAX_TEXT) })
@@ -78,7 +64,9 @@ export async function tryIsolation(
   }
 }
 
-async function outcomeOf(result: Promise<unknown>): Promise<{ readonly ok: boolean; readonly text: string }> {
+async function resultTextOf(
+  result: Promise<unknown>,
+): Promise<{ readonly ok: boolean; readonly text: string }> {
   try {
     const { isError, content } = (await result) as { isError?: unknown; content?: unknown }
     const texts = (Array.isArray(content) ? content : []).flatMap((item: unknown) => textOf(item))
@@ -92,56 +80,3 @@ function textOf(item: unknown): string[] {
   if (typeof item !== 'object' || item === null || !('text' in item)) return []
   return typeof item.text === 'string' ? [item.text] : []
 }
-
-type Clean = (text: string) => string
-
-const MAX_SHOWN = 500
-
-/** How the report names files that are in memory only. A server can give a file any name. */
-export const lostFilesShown = (paths: readonly string[], { home }: Outside, clean: Clean): string[] =>
-  paths.slice(0, MAX_LOST_FILES).map((path) => shown(path, home, clean, MAX_SHOWN))
-
-/**
- * The folders outside that would keep these files, where a path may be granted. A folder inside of another one, or of one in
- * `known`, is left out. So are hidden folders of the home: they hold caches and settings, which a server can do without.
- */
-export function refusalsOfLost(
-  paths: readonly string[],
-  known: readonly Refusal[],
-  outside: Outside,
-  clean: Clean,
-): Refusal[] {
-  const { home } = outside
-  const folders = new Map<string, string>()
-  const seen = new Set<string>()
-  for (const path of paths) {
-    const parent = dirname(path)
-    if (seen.has(parent) || path.startsWith(`${home}/.`)) continue
-    seen.add(parent)
-    const folder = existingFolder(parent)
-    if (isGrantable(folder, outside) && !folders.has(folder)) folders.set(folder, path)
-  }
-  const named = known.flatMap(({ kind, path }) => (kind === 'write' && path !== null ? [path] : []))
-  const isNeeded = (folder: string) =>
-    !named.some((each) => isInside(folder, each)) &&
-    ![...folders.keys()].some((each) => each !== folder && isInside(folder, each))
-  return [...folders]
-    .filter(([folder]) => isNeeded(folder))
-    .slice(0, Math.max(0, MAX_REFUSALS - known.length))
-    .map(([folder, file]) => ({
-      kind: 'write',
-      path: folder,
-      evidence: `${shown(file, home, clean, MAX_EVIDENCE - END.length)}${END}`,
-      seen_in: 'lost_files',
-    }))
-}
-
-const END = ' was written in memory only and is lost at the end'
-
-function shown(path: string, home: string, clean: Clean, most: number): string {
-  const short = path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
-  return clean(short).replace(CONTROL, '?').slice(0, most)
-}
-
-/** They could move the cursor of a terminal, or reverse the order of what is shown. */
-const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu

@@ -1,6 +1,6 @@
 import type { Connection } from '../../sqlite/connection.ts'
-import { sqliteErrorKind } from '../../sqlite/sqlite.ts'
-import type { Order } from '../read/query.ts'
+import { sqliteErrorKind } from '../../sqlite/sqlite-errors.ts'
+import type { Order } from '../read/query-sql.ts'
 import type { IndexTerms, Trigram } from './search-text.ts'
 import { lowestId, type Run, runOfLines } from './spans.ts'
 

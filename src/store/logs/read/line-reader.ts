@@ -2,8 +2,8 @@ import { LEVEL_RANK, LEVELS } from '../../../kernel/log.ts'
 import { isoTime } from '../../../kernel/time.ts'
 import type { LogLine } from '../../../observe/logs/logs.schema.ts'
 import type { Connection } from '../../sqlite/connection.ts'
-import { LINE_COLUMNS } from '../log-file.ts'
-import type { Order } from './query.ts'
+import { LINE_COLUMNS } from '../log-schema.ts'
+import type { Order } from './query-sql.ts'
 
 /** `LINE_COLUMNS` as a JSON array: reading one JSON text is three times as fast as reading columns. */
 type Row = [

@@ -2,9 +2,10 @@ import { expect, test } from 'vitest'
 import type { ResolvedFilter } from '../../../observe/logs/log-store.ts'
 import { Connection } from '../../sqlite/connection.ts'
 import { migrate } from '../../sqlite/data-file.ts'
-import { LOG_SCHEMA } from '../log-file.ts'
+import { LOG_SCHEMA } from '../log-schema.ts'
 import { openConditions } from './plan.ts'
-import { listSql, logQuery, scanSql } from './query.ts'
+import { logQuery } from './query.ts'
+import { listSql, scanSql } from './query-sql.ts'
 
 const TABLE: [ResolvedFilter, indexes: string[], open: string[]][] = [
   [{}, [], []],

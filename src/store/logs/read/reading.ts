@@ -3,9 +3,10 @@ import type { Format, LogLine } from '../../../observe/logs/logs.schema.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 import { idsBetween, lowestId } from '../index/spans.ts'
 import type { TextIndex } from '../index/text-index.ts'
-import { LINE_COLUMNS } from '../log-file.ts'
+import { LINE_COLUMNS } from '../log-schema.ts'
 import { readLines, sizeOf } from './line-reader.ts'
-import { type LogQuery, logQuery, type Order } from './query.ts'
+import { type LogQuery, logQuery } from './query.ts'
+import type { Order } from './query-sql.ts'
 import { Walk } from './walk.ts'
 
 export interface ReadContext {

@@ -1,17 +1,10 @@
 import type { Connection } from '../../sqlite/connection.ts'
 import type { IdRange } from '../index/spans.ts'
 import { type Part, type TextIndex, type TextLookup, textLookup } from '../index/text-index.ts'
-import { choosePlan, MANY_HITS, openConditions, type Plan, sample } from './plan.ts'
-import {
-  type Found,
-  type LogQuery,
-  listSql,
-  type Order,
-  type Slice,
-  type Sql,
-  scanSql,
-  type TextList,
-} from './query.ts'
+import { sample } from './log-sample.ts'
+import { choosePlan, MANY_HITS, openConditions, type Plan } from './plan.ts'
+import type { LogQuery } from './query.ts'
+import { type Found, listSql, type Order, type Slice, type Sql, scanSql, type TextList } from './query-sql.ts'
 
 /** How many ids of a list are checked in one step. The first steps are short; every step searches its place in the lists. */
 const LIST_STEP = { min: 256, first: 2048, max: 12_288 }

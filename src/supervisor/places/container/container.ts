@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessUsage } from '../../platform/platform.ts'
-import { type ContainerSpec, createBody, filterOf, isOfRun, type Labels } from './container-spec.ts'
+import { type ContainerSpec, createBody, filterOf, isOfRun, type Labels } from './create-request.ts'
 import { type Engine, EngineError, isRecord } from './engine.ts'
 import { OutputFrames } from './output-frames.ts'
 

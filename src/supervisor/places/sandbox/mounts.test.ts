@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test as onEverySystem } from 'vitest'
 import { onDisk, ownFolder } from '../../../../test/support/folder.ts'
-import { SYSTEM_FOLDERS } from '../../../kernel/server-state.ts'
+import { SYSTEM_FOLDERS } from '../../../kernel/isolation-options.ts'
 import { type Confinement, mountsOf } from './mounts.ts'
 import { profileOf } from './sandbox-arguments.ts'
 

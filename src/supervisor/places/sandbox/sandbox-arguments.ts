@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
-import { SYSTEM_FOLDERS } from '../../../kernel/server-state.ts'
+import { SYSTEM_FOLDERS } from '../../../kernel/isolation-options.ts'
 import type { Confined, Confinement, Mount } from './mounts.ts'
 
 /** New namespaces for everything, no rights, and the end together with the process that started it. */

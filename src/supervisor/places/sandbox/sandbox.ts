@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { type LastError, SYSTEM_FOLDERS } from '../../../kernel/server-state.ts'
+import { SYSTEM_FOLDERS } from '../../../kernel/isolation-options.ts'
+import type { LastError } from '../../../kernel/server-state.ts'
 import type { Launch } from '../../platform/platform.ts'
 import type { Confine } from '../../process/start-child.ts'
 import { type Ability, able, notStarted, type Obstacle, unable } from '../ability.ts'
