@@ -101,38 +101,69 @@ export class Sketch {
 
 const middleOf = (bucket: number | undefined): number => (bucket === undefined ? 0 : GAMMA ** bucket * MIDDLE)
 
-/** Counts by bucket number, as a sorted list of bucket, count, bucket, count … */
+/** From this many buckets on, counts are stored as a row, if at least every fourth place of it is used. */
+const ROW_FROM = 24
+const MAX_PLACES_PER_BUCKET = 4
+/** Extra places when a row grows, so that it does not grow with every new extreme. */
+const SPARE = 32
+
+/**
+ * Counts by bucket number. Most series have few different values: they are stored as a sorted list of bucket, count,
+ * bucket, count … Many values are stored as a row with one place for every bucket.
+ */
 class Buckets {
   #list: number[] = []
+  #row: Float64Array | undefined
+  /** The bucket of the first place in the row. */
+  #base = 0
 
   add(bucket: number, count: number): void {
-    this.#addFrom(0, bucket, count)
+    const row = this.#row
+    if (!row) this.#addToList(bucket, count)
+    else if (bucket >= this.#base && bucket < this.#base + row.length) {
+      row[bucket - this.#base] = (row[bucket - this.#base] as number) + count
+    } else {
+      this.#growRow(bucket, bucket)
+      this.add(bucket, count)
+    }
   }
 
   merge(other: Buckets): void {
-    const { length } = other.#list
-    if (this.#list.length === 0) this.#list = other.#list.slice()
-    else
-      for (let at = 0, own = 0; at < length; at += 2)
-        own = this.#addFrom(own, other.#list[at] as number, other.#list[at + 1] as number)
+    if (!other.#row) {
+      const list = other.#list
+      if (!this.#row && this.#list.length === 0) this.#list = list.slice()
+      else for (let at = 0; at < list.length; at += 2) this.add(list[at] as number, list[at + 1] as number)
+      return
+    }
+    const { row, base } = this.#asRow(other.#base, other.#base + other.#row.length - 1)
+    const shift = other.#base - base
+    const added = other.#row
+    for (let at = 0; at < added.length; at += 1)
+      row[at + shift] = (row[at + shift] as number) + (added[at] as number)
   }
 
   /** Undoes a merge. Returns false when `other` was not merged before. */
   subtract(other: Buckets): boolean {
     let fits = true
     other.each((bucket, count) => {
-      const at = positionOf(bucket, this.#list, 0)
-      const left = this.#list[at] === bucket ? (this.#list[at + 1] as number) - count : -1
-      if (left < 0) fits = false
-      else if (left === 0) this.#list.splice(at, 2)
-      else this.#list[at + 1] = left
+      if (this.#count(bucket) < count) fits = false
+      else this.add(bucket, -count)
     })
+    if (!this.#row) this.#list = withoutEmpty(this.#list)
     return fits
   }
 
   /** The bucket of the value with this rank, counted from the lowest. */
   atRank(rank: number): number | undefined {
     let passed = 0
+    const row = this.#row
+    if (row) {
+      for (let at = 0; at < row.length; at += 1) {
+        passed += row[at] as number
+        if (passed >= rank) return this.#base + at
+      }
+      return undefined
+    }
     for (let at = 0; at < this.#list.length; at += 2) {
       passed += this.#list[at + 1] as number
       if (passed >= rank) return this.#list[at]
@@ -140,10 +171,18 @@ class Buckets {
     return undefined
   }
 
-  /** Visits the buckets, lowest first. */
+  /** Visits the non-empty buckets, lowest first. */
   each(visit: (bucket: number, count: number) => void): void {
-    for (let at = 0; at < this.#list.length; at += 2)
-      visit(this.#list[at] as number, this.#list[at + 1] as number)
+    const row = this.#row
+    if (!row) {
+      for (let at = 0; at < this.#list.length; at += 2)
+        visit(this.#list[at] as number, this.#list[at + 1] as number)
+      return
+    }
+    for (let at = 0; at < row.length; at += 1) {
+      const count = row[at] as number
+      if (count !== 0) visit(this.#base + at, count)
+    }
   }
 
   write(writer: ByteWriter): void {
@@ -167,7 +206,10 @@ class Buckets {
   }
 
   get size(): number {
-    return this.#list.length / 2
+    if (!this.#row) return this.#list.length / 2
+    let size = 0
+    for (const count of this.#row) if (count !== 0) size += 1
+    return size
   }
 
   get total(): number {
@@ -178,25 +220,68 @@ class Buckets {
     return total
   }
 
-  /** Adds to a bucket at this position or after it. Returns the position of the bucket. */
-  #addFrom(first: number, bucket: number, count: number): number {
+  #count(bucket: number): number {
+    if (this.#row) return this.#row[bucket - this.#base] ?? 0
+    const place = this.#find(bucket)
+    return this.#list[place] === bucket ? (this.#list[place + 1] as number) : 0
+  }
+
+  #addToList(bucket: number, count: number): void {
     const list = this.#list
-    const at = positionOf(bucket, list, first)
-    if (at === list.length) list.push(bucket, count)
-    else if (list[at] === bucket) list[at + 1] = (list[at + 1] as number) + count
-    else list.splice(at, 0, bucket, count)
-    return at
+    const place = this.#find(bucket)
+    if (list[place] === bucket) list[place + 1] = (list[place + 1] as number) + count
+    else {
+      if (place === list.length) list.push(bucket, count)
+      else list.splice(place, 0, bucket, count)
+      const range = (list[list.length - 2] as number) - (list[0] as number)
+      if (list.length >= 2 * ROW_FROM && range < (list.length / 2) * MAX_PLACES_PER_BUCKET)
+        this.#asRow(list[0] as number, bucket)
+    }
+  }
+
+  /** The position of the bucket in the list, or where to insert it. */
+  #find(bucket: number): number {
+    const list = this.#list
+    let low = 0
+    let high = list.length >> 1
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((list[middle << 1] as number) < bucket) low = middle + 1
+      else high = middle
+    }
+    return low << 1
+  }
+
+  /** Converts to a row that covers at least `low` to `high`. */
+  #asRow(low: number, high: number): { readonly row: Float64Array; readonly base: number } {
+    const list = this.#list
+    if (!this.#row) {
+      const last = list.length > 0 ? (list[list.length - 2] as number) : high
+      this.#base = Math.min(low, list[0] ?? low)
+      this.#row = new Float64Array(Math.max(high, last) - this.#base + 1)
+      for (let at = 0; at < list.length; at += 2)
+        this.#row[(list[at] as number) - this.#base] = list[at + 1] as number
+      this.#list = []
+    }
+    return { row: this.#growRow(low, high), base: this.#base }
+  }
+
+  #growRow(low: number, high: number): Float64Array {
+    const row = this.#row ?? new Float64Array(0)
+    const end = this.#base + row.length - 1
+    if (low >= this.#base && high <= end) return row
+    const base = low < this.#base ? low - SPARE : this.#base
+    const grown = new Float64Array((high > end ? high + SPARE : end) - base + 1)
+    grown.set(row, this.#base - base)
+    this.#base = base
+    this.#row = grown
+    return grown
   }
 }
 
-/** Where the bucket is in the list, or where to insert it. */
-function positionOf(bucket: number, list: readonly number[], first: number): number {
-  let low = first >> 1
-  let high = list.length >> 1
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((list[middle << 1] as number) < bucket) low = middle + 1
-    else high = middle
-  }
-  return low << 1
+function withoutEmpty(list: number[]): number[] {
+  const left: number[] = []
+  for (let at = 0; at < list.length; at += 2)
+    if (list[at + 1] !== 0) left.push(list[at] as number, list[at + 1] as number)
+  return left.length === list.length ? list : left
 }
