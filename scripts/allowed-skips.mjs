@@ -35,7 +35,7 @@ const ALLOWED = [
     inCi: true,
   },
   {
-    file: /^(?:test\/goals\/(?:disk-full|packages-disk-full|agent-files-disk)|src\/store\/calls\/call-store)\.test\.ts$/,
+    file: /^(?:test\/goals\/(?:disk-full|packages-disk-full|agent-files-disk)|src\/store\/calls\/sqlite-call-store)\.test\.ts$/,
     systems: ['darwin', 'win32'],
     why: 'it mounts a small disk as Linux does',
     inCi: true,
@@ -258,7 +258,7 @@ const ALLOWED = [
     why: 'tmux was not found',
   },
   {
-    file: /^src\/supervisor\/places\/(?:container\/spec-of|sandbox\/mounts)\.test\.ts$/,
+    file: /^src\/supervisor\/places\/(?:container\/container-spec|sandbox\/mounts)\.test\.ts$/,
     systems: ['win32'],
     why: 'Toolroom has neither containers nor a sandbox on Windows: they are reached by a unix socket, or are part of Linux and macOS',
     inCi: true,

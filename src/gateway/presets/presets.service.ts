@@ -74,13 +74,11 @@ export function createPresets({ store, visibility, hasServer, now }: Deps) {
       { preset: name, dry_run = false }: ApplyInput,
       by: Caller,
     ): Promise<ApplyReport> {
-      const { servers, tools } = find(name)
+      const { servers, tools } = view(name, find(name))
       const missing = [...new Set([...(servers ?? []), ...Object.keys(tools)])].filter((id) => !hasServer(id))
       const input: AgentToolsInput = {
-        servers: servers === null ? null : servers.filter(hasServer),
-        tools: Object.fromEntries(
-          Object.entries(tools).flatMap(([id, names]) => (hasServer(id) ? [[id, [...names]]] : [])),
-        ),
+        servers: servers?.filter(hasServer) ?? null,
+        tools: Object.fromEntries(Object.entries(tools).filter(([id]) => hasServer(id))),
       }
       const before = visibility.get(agentType)
       const after = dry_run

@@ -23,12 +23,6 @@ const ALGORITHMS = [
   'PS512',
   'EdDSA',
 ] as const
-const HttpUrl = Type.String({
-  maxLength: 2048,
-  pattern: '^[hH][tT][tT][pP][sS]?://[^/?#@\\s\\\\]+(/[^?#\\s]*)?$',
-  expected: 'an http or https URL without a user name, query or fragment',
-  examples: ['https://auth.example.com'],
-})
 
 /** The OAuth client of a server, when an administrator gives one, and what replaces discovery. */
 export const OAuthInput = partial({
@@ -38,10 +32,13 @@ export const OAuthInput = partial({
     maxLength: 16_384,
   }),
   signing_alg: Type.Enum([...ALGORITHMS], { description: 'Of the private key. Default: ES256' }),
-  issuer: {
-    ...HttpUrl,
+  issuer: Type.String({
+    maxLength: 2048,
+    pattern: '^[hH][tT][tT][pP][sS]?://[^/?#@\\s\\\\]+(/[^?#\\s]*)?$',
+    expected: 'an http or https URL without a user name, query or fragment',
+    examples: ['https://auth.example.com'],
     description: 'The only authorization server to use. Required with a secret or a key',
-  } as typeof HttpUrl,
+  }),
   scopes: { ...ScopeList, description: 'Replaces the discovered scopes' } as typeof ScopeList,
   redirect_host: Type.Enum(['127.0.0.1', 'localhost'], {
     description: 'The host of the redirect URI, for issuers that accept only one of them. Default: 127.0.0.1',

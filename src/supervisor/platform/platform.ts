@@ -93,11 +93,3 @@ export interface ProcessGroup {
 }
 
 export type ProcessUsage = Pick<ProcessFacts, 'pid' | 'cpuMs' | 'rssBytes' | 'zombie'>
-
-/** Identifies a process group of Unix that Toolroom has started. */
-export interface GroupId {
-  /** The pid of its first process, which is also its number. */
-  readonly leader: number
-  /** Start time of the leader; undefined if it ended before it was read. */
-  readonly startedAt: number | undefined
-}

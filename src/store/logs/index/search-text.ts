@@ -51,12 +51,10 @@ function likeLetter(letter: string): string {
 
 function globLetter(letter: string): string {
   if (/[*?[]/.test(letter)) return `[${letter}]`
-  if (isAsciiLetter(letter)) return `[${letter.toLowerCase()}${letter.toUpperCase()}]`
+  if (/[a-z]/i.test(letter)) return `[${letter.toLowerCase()}${letter.toUpperCase()}]`
   const others = otherCases(letter)
   return others.length > 0 ? `[${letter}${others.join('')}]` : letter
 }
-
-const isAsciiLetter = (letter: string) => /[a-z]/i.test(letter)
 
 /**
  * Letters that the text index folds exactly as JavaScript does, so that it never misses a line that the condition

@@ -1,7 +1,6 @@
-import type { GroupId } from '../platform.ts'
 import { isStillThere, type KnownProcess, type ProcessFacts, type ProcessTable } from '../process-table.ts'
 import type { ReaperLink } from './reaper.ts'
-import type { Signals } from './signals.ts'
+import type { GroupId, Signals } from './signals.ts'
 
 /** A process that Toolroom has started, with its descendants. */
 interface Family {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { GroupId } from '../platform.ts'
 import type { KnownProcess } from '../process-table.ts'
+import type { GroupId } from './signals.ts'
 
 const RESTART_MS = 500
 

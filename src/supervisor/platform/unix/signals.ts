@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { GroupId } from '../platform.ts'
 import { isStillThere, type KnownProcess, type ProcessTable } from '../process-table.ts'
 
 export const errnoOf = (error: unknown): unknown =>
@@ -110,4 +109,12 @@ export class Sweeper {
     this.#next.marks.push(mark)
     return this.#next.swept
   }
+}
+
+/** Identifies a process group of Unix that Toolroom has started. */
+export interface GroupId {
+  /** The pid of its first process, which is also its number. */
+  readonly leader: number
+  /** Start time of the leader; undefined if it ended before it was read. */
+  readonly startedAt: number | undefined
 }

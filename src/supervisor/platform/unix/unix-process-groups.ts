@@ -1,12 +1,12 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Exit, GroupId, Launch, Marks, ProcessGroup, ProcessGroups, ProcessUsage } from '../platform.ts'
+import type { Exit, Launch, Marks, ProcessGroup, ProcessGroups, ProcessUsage } from '../platform.ts'
 import type { ProcessTable } from '../process-table.ts'
 import { environmentOf, spawned } from '../spawning.ts'
 import { OwnProcesses } from './own-processes.ts'
 import type { ReaperLink } from './reaper.ts'
-import { type SignalRules, Signals, Sweeper } from './signals.ts'
+import { type GroupId, type SignalRules, Signals, Sweeper } from './signals.ts'
 
 interface UnixOptions extends SignalRules {
   readonly inherited: readonly string[]
