@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildApp } from '../src/api/http/app.ts'
 import { AccessToken, Guesses } from '../src/api/http/auth.ts'
-import { Front } from '../src/api/http/front.ts'
+import { EarlyListener } from '../src/api/http/early-listener.ts'
 import { createLog } from '../src/kernel/log.ts'
 import { metricsRoutes } from '../src/observe/metrics/metrics.routes.ts'
 import { createMetrics, type Metrics } from '../src/observe/metrics/metrics.service.ts'
 import { type Event, Recorder } from '../src/observe/metrics/record/recorder.ts'
-import { Sketch } from '../src/observe/metrics/sketch/sketch.ts'
+import { Sketch } from '../src/observe/metrics/sketch/quantile-sketch.ts'
 import { MetricsDatabase } from '../src/store/metrics/metrics-database.ts'
 import { randomFrom } from '../test/support/random.ts'
 
@@ -128,7 +128,7 @@ async function recording(events: readonly Event[], path: string) {
 /** Through the HTTP API: token, JSON, schema, service. */
 async function posting(metrics: Metrics, events: readonly Event[]): Promise<number> {
   const { fastify } = await buildApp({
-    front: new Front({ allowedHosts: [] }),
+    front: new EarlyListener({ allowedHosts: [] }),
     log: createLog(() => {}, 'fatal'),
     version: '0',
     token: new AccessToken('token'),

@@ -20,7 +20,7 @@ import { fail, filesUnder, packagesOf, root, seconds } from './lib.mjs'
 import { buildHashes, readBuilt } from './prepare.mjs'
 
 const ENTRIES = { main: 'src/main.ts', 'store-worker': 'src/store/thread/worker.ts' }
-/** Bundled separately as CommonJS, which can be loaded with V8's code cache: see src/cli/compiled.ts. */
+/** Bundled separately as CommonJS, which can be loaded with V8's code cache: see src/cli/code-cache.ts. */
 const SERVICE = 'src/compose/up.ts'
 /** Packages that load files of their own at run time: a native addon, and the pages of Swagger UI. */
 const EXTERNAL = [/^@photostructure\/sqlite/, /^@fastify\/swagger-ui/]
@@ -36,7 +36,7 @@ const WIRE = /\/(?:net\/http-client|config\/parse-flags|run\/service-address)\.t
 const CLI_FILES = [
   { name: 'base', test: BASE },
   { name: 'wire', test: WIRE },
-  { name: 'table', test: /\/cli\/(?:dispatch|table\/(?!help)|run\/command\.|servers\/isolation-flags)/ },
+  { name: 'table', test: /\/cli\/(?:dispatch|commands\/(?!help)|run\/command\.|servers\/isolation-flags)/ },
   { name: 'run', test: /\/cli\/(?:run\/(?!ask|browser)|servers\/any-server)/ },
 ].map((group, at, { length }) => ({ ...group, priority: length - at }))
 
@@ -45,7 +45,7 @@ const CLI_FILES = [
  * so nothing that two parts share becomes a file of its own.
  */
 const SERVICE_FILES = [
-  { name: 'agents-path', test: /\/compose\/up\.ts$/ },
+  { name: 'gateway-and-servers', test: /\/compose\/up\.ts$/ },
   { name: 'http-servers', test: /\/compose\/(?:http-servers|packages)\.ts$/ },
   { name: 'rest', test: /\/compose\/rest\.ts$/ },
 ].map((part, at, { length }) => ({ ...part, priority: length - at }))
@@ -152,7 +152,7 @@ async function bundleEntry(name, path, { define = {}, ...more }) {
 }
 
 /**
- * As the function that src/cli/compiled.ts calls, in ASCII: V8 stores that in half the memory and parses it twice as fast.
+ * As the function that src/cli/code-cache.ts calls, in ASCII: V8 stores that in half the memory and parses it twice as fast.
  * The strings keep their values.
  */
 function wrapAsAscii(file) {

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { loadCompiled } from './cli/compiled.ts'
+import { loadCompiled } from './cli/code-cache.ts'
 import { isStartError, LASTING_EXITS } from './kernel/exit.ts'
 
 type Up = typeof import('./compose/up.ts')

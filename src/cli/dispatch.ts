@@ -40,9 +40,11 @@ async function welcome({ file, startService }: Main): Promise<void> {
 async function up(words: readonly string[], { file, startService }: Main): Promise<void> {
   const isHelp = words.some((word) => word === '--help' || word === '-h')
   const others = words.filter((word) => word !== '--detach' && word !== '-d')
-  if (others.length < words.length && !isHelp) return (await import('./service/up.ts')).detach(others, file)
+  if (others.length < words.length && !isHelp)
+    return (await import('./service/detach-keep-running.ts')).detach(others, file)
   const own = words.filter((word) => word !== '--restart-after-crash')
-  if (own.length < words.length && !isHelp) return (await import('./service/up.ts')).keepRunning(own, file)
+  if (own.length < words.length && !isHelp)
+    return (await import('./service/detach-keep-running.ts')).keepRunning(own, file)
   if ((await startService(words)) === 'help') await help(['up'])
 }
 

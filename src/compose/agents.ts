@@ -15,8 +15,8 @@ import { type ProgramOf, programFor } from '../servers/stdio/run-settings.ts'
 import type { Server } from '../servers/stdio/servers.schema.ts'
 import type { Servers } from '../servers/stdio/servers.service.ts'
 import { openOwnership } from '../store/agents.store.ts'
-import type { AgentsPath } from './agents-path.ts'
 import type { Basics } from './basics.ts'
+import type { GatewayAndServers } from './gateway-and-servers.ts'
 
 /** The program of agents' bridges, for tests that run the sources. */
 const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
@@ -24,7 +24,7 @@ const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 /** The agents, connected to the registered servers and to the gateway. */
 export async function openAgents(
   basics: Basics,
-  { address, gateway }: AgentsPath,
+  { address, gateway }: GatewayAndServers,
   registered: () => Promise<RegisteredServer[]>,
 ): Promise<Agents> {
   const { config, options, folder, facts, log, database, vault } = basics

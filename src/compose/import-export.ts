@@ -6,18 +6,18 @@ import { PresetInput } from '../gateway/presets/presets.schema.ts'
 import { createAgentImport } from '../import/agent-import.ts'
 import { createFileExport } from '../import/file-export.ts'
 import { FileImport } from '../import/file-import.ts'
-import { ServerKinds } from '../import/server-kinds.ts'
 import { createSnippetImport } from '../import/snippet-import.ts'
+import { ServerKinds } from '../import/stdio-and-http-servers.ts'
 import { problemIn } from '../kernel/validate.ts'
 import { VERSION } from '../kernel/version.ts'
 import type { Caller } from '../kernel/wire.ts'
-import type { AgentsPath } from './agents-path.ts'
 import type { Basics } from './basics.ts'
+import type { GatewayAndServers } from './gateway-and-servers.ts'
 
 /** The imports of snippets, of agents' files and of exported files, and the export. */
 export function openImports(
   { config, references, namedSecrets, audit }: Basics,
-  { gateway, tools }: AgentsPath,
+  { gateway, tools }: GatewayAndServers,
   agents: Pick<Agents, 'importable' | 'usedBy'>,
   registered: () => Promise<readonly RegisteredServer[]>,
 ) {

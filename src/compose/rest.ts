@@ -43,24 +43,24 @@ import type { Upstreams } from '../servers/shared/upstreams.ts'
 import { serverRoutes } from '../servers/stdio/servers.routes.ts'
 import { endOrphan, findOrphans } from '../supervisor/orphans/orphans.ts'
 import { openAgents, registeredServers } from './agents.ts'
-import type { AgentsPath } from './agents-path.ts'
 import type { Basics } from './basics.ts'
+import type { GatewayAndServers } from './gateway-and-servers.ts'
 import { openImports } from './import-export.ts'
 
 /**
  * The second part of the start: the REST API, agents' files, and what only these need. It is a file of its own in the build,
  * which is loaded while the gateway is already open.
  */
-export async function openRest(basics: Basics, path: AgentsPath): Promise<App> {
+export async function openRest(basics: Basics, first: GatewayAndServers): Promise<App> {
   const { config, options, closer, log, logging, audit, namedSecrets } = basics
-  const { access, front, gateway, tools, observed } = path
+  const { access, front, gateway, tools, observed } = first
   const { servers, httpServers, runtime } = tools
   const { auth_token_header_name: headerName, protect_reads: protectReads } = config
   const isOwner = hasToken(access.token, headerName)
   const registered = () => registeredServers(servers, httpServers, tools.programOf)
-  const agents = await openAgents(basics, path, registered)
-  path.later.agents = agents
-  const imports = openImports(basics, path, agents, registered)
+  const agents = await openAgents(basics, first, registered)
+  first.later.agents = agents
+  const imports = openImports(basics, first, agents, registered)
   const logs = createLogs({
     store: logging.store,
     flush: (patienceMs) => logging.pipeline.flush(patienceMs),
@@ -132,7 +132,7 @@ export async function openRest(basics: Basics, path: AgentsPath): Promise<App> {
         { path: '/servers', tag: 'STDIO servers', servers },
         { path: '/http-servers', tag: 'HTTP servers', servers: httpServers },
       ]),
-      ...ownRoutes(basics, path),
+      ...ownRoutes(basics, first),
     ],
   })
   closer.add('the app', () => app.fastify.close())
@@ -158,7 +158,7 @@ function openApps(upstreams: Pick<Upstreams, 'relay'>) {
 }
 
 /** What concerns the service itself: its settings, its token, sign-in codes, and its end. */
-function ownRoutes(basics: Basics, { access, observed }: AgentsPath) {
+function ownRoutes(basics: Basics, { access, observed }: GatewayAndServers) {
   const { config, options, closer, folder, running, secrets, audit } = basics
   const { token } = access
   const codes = new LoginCodes(() => performance.now())

@@ -6,9 +6,9 @@ import { assertMayBind } from '../kernel/config/token.ts'
 import type { Log } from '../kernel/log.ts'
 import { VERSION } from '../kernel/version.ts'
 import type { Servers } from '../servers/stdio/servers.service.ts'
-import { openAgentsPath } from './agents-path.ts'
 import { type Opened, openBasics, type ServiceOptions } from './basics.ts'
 import { Closer } from './closer.ts'
+import { openGatewayAndServers } from './gateway-and-servers.ts'
 
 export interface Service extends Opened {
   readonly app: App
@@ -32,8 +32,8 @@ export async function openService(config: Config, options: ServiceOptions): Prom
   const closer = new Closer((name, error) => options.warn(`Closing ${name} failed: ${String(error)}`))
   try {
     const basics = await openBasics(config, options, closer)
-    const path = await openAgentsPath(basics, bind)
-    const { front, address, warnings, firstStart, tools } = path
+    const first = await openGatewayAndServers(basics, bind)
+    const { front, address, warnings, firstStart, tools } = first
     const opened = { address, tokenFile: basics.token.file, warnings }
     if (options.onOpen) {
       options.onOpen(opened)
@@ -42,7 +42,7 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     }
     basics.logging.startStores()
     const { openRest } = await import('./rest.ts')
-    const app = await openRest(basics, path)
+    const app = await openRest(basics, first)
     const { log } = basics
     log.info({ address, version: VERSION }, 'service started')
     for (const warning of warnings) log.warn(warning)

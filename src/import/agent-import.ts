@@ -21,9 +21,9 @@ import {
   unusedName,
   type Variant,
 } from './read/agent-file/agent-candidates.ts'
-import { isNamed } from './server-kinds.ts'
+import { isNamed } from './stdio-and-http-servers.ts'
 import type { Definition as OwnDefinition } from './translate/translate-definition.ts'
-import type { Surroundings } from './translate/translate-text.ts'
+import type { Surroundings } from './translate/translate-references.ts'
 
 interface Deps extends RegisterDeps, Surroundings {
   /** The files that can be imported. */

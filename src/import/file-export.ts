@@ -4,7 +4,7 @@ import { isoTime } from '../kernel/time.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { type ExportFile, FORMAT, PASSPHRASE_HEADER } from './read/export-file/export-file.schema.ts'
 import { sealSecrets, separateSecrets } from './read/export-file/export-secrets.ts'
-import type { ServerKinds } from './server-kinds.ts'
+import type { ServerKinds } from './stdio-and-http-servers.ts'
 
 interface Deps {
   readonly kinds: Pick<ServerKinds, 'list'>

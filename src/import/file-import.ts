@@ -11,7 +11,7 @@ import {
   separateSecrets,
   withoutMasked,
 } from './read/export-file/export-secrets.ts'
-import { type Fields, isNamed, type KnownServer, type ServerKinds } from './server-kinds.ts'
+import { type Fields, isNamed, type KnownServer, type ServerKinds } from './stdio-and-http-servers.ts'
 
 /** A choice of servers and tools: what an agent sees, or a preset. Omitted: all of them. */
 interface Choice {

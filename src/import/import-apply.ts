@@ -6,7 +6,7 @@ import { moveSecrets } from '../servers/shared/definition/move-secrets.ts'
 import { npxPackage } from '../servers/shared/definition/npx-package.ts'
 import type { ImportOptions } from './import.schema.ts'
 import type { Plan } from './import-plan.ts'
-import type { ServerKinds } from './server-kinds.ts'
+import type { ServerKinds } from './stdio-and-http-servers.ts'
 import { containerImport } from './translate/container-run.ts'
 import type { Definition, StdioDefinition } from './translate/translate-definition.ts'
 

@@ -15,10 +15,10 @@ import {
 import { apply, type RegisterDeps, register } from './import-apply.ts'
 import { type Existing, plan } from './import-plan.ts'
 import { parseSnippet, readSnippet, type Snippet, type SnippetEntry } from './read/snippet/snippet.ts'
-import { type Fields, isNamed, type KnownServer } from './server-kinds.ts'
+import { type Fields, isNamed, type KnownServer } from './stdio-and-http-servers.ts'
 import { type Definition, importNotes, translateDefinition } from './translate/translate-definition.ts'
-import type { Surroundings } from './translate/translate-text.ts'
-import { README_FORMS } from './translate/translate-text.ts'
+import type { Surroundings } from './translate/translate-references.ts'
+import { README_FORMS } from './translate/translate-references.ts'
 
 interface Deps extends RegisterDeps, Surroundings {
   readonly findProgram: FindProgram

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { FileRecord, Intent, OwnershipStore } from '../agents/files/ownership.ts'
+import type { FileRecord, Intent, OwnershipStore } from '../agents/files/ownership-store.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
 import type { ConfigurationDatabase, Trx } from './configuration/configuration.ts'
 import type { KeyRows } from './keys.store.ts'

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { buildApp } from '../../src/api/http/app.ts'
 import { AccessToken, Guesses } from '../../src/api/http/auth.ts'
-import { Front } from '../../src/api/http/front.ts'
+import { EarlyListener } from '../../src/api/http/early-listener.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { metricsRoutes } from '../../src/observe/metrics/metrics.routes.ts'
 import { createMetrics } from '../../src/observe/metrics/metrics.service.ts'
@@ -38,7 +38,7 @@ export async function openMetrics() {
     now: clock.now,
   })
   const { fastify } = await buildApp({
-    front: new Front({ allowedHosts: [] }),
+    front: new EarlyListener({ allowedHosts: [] }),
     log: createLog(() => {}, 'fatal'),
     version: '0',
     token: new AccessToken(TOKEN),

@@ -5,10 +5,10 @@ import { put as write } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { agentOf, configTarget } from '../files/config-target.ts'
-import type { FileRecord, OwnedEntry } from '../files/ownership.ts'
+import type { FileRecord, OwnedEntry } from '../files/ownership-store.ts'
 import type { DesiredEntry } from './desired-entry.ts'
 import { type CurrentConfig, planSet } from './entry-plan.ts'
-import { mergedRecord } from './settle-intent.ts'
+import { mergedRecord } from './settle-interrupted-change.ts'
 
 const BY = { request_id: null }
 const DOCS: DesiredEntry = {

@@ -7,11 +7,11 @@ import type { ConfigFile, ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { takeLock } from '../files/agent-lock.ts'
 import { type LockedFile, lockedFile, pathsOf, recordOf } from '../files/config-target.ts'
 import type { Backup } from '../files/file-backups.ts'
-import type { FileRecord, Intent, NewKey, Outcome } from '../files/ownership.ts'
+import type { FileRecord, Intent, NewKey, Outcome } from '../files/ownership-store.ts'
 import { assertWritable, type Content, type Reading, readSettled, revisionNow } from '../files/read-config.ts'
 import { asAppError, replaceFile } from '../files/replace-config.ts'
-import { formatOf, readText } from '../formats/config-format.ts'
-import { rollBack, type SettleDeps, settle } from './settle-intent.ts'
+import { formatOf, readText } from '../formats/apply-operations.ts'
+import { rollBack, type SettleDeps, settle } from './settle-interrupted-change.ts'
 
 interface Deps extends SettleDeps {
   /** The folder where we record which agents' locks we hold. */

@@ -3,7 +3,7 @@ import type { Caller } from '../../kernel/wire.ts'
 import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import type { GatewayAddress } from '../catalogue/gateway-entry.ts'
 import { recordOf } from '../files/config-target.ts'
-import type { FileRecord, KeyRemoval, NewKey, OwnershipStore, TakenEntry } from '../files/ownership.ts'
+import type { FileRecord, KeyRemoval, NewKey, OwnershipStore, TakenEntry } from '../files/ownership-store.ts'
 
 /** What edits need of the gateway. */
 export interface GatewayKeys extends GatewayAddress {

@@ -13,7 +13,7 @@ import {
   rootOf,
 } from '../files/config-target.ts'
 import type { Backup, Backups } from '../files/file-backups.ts'
-import type { FileRecord, TakenOver } from '../files/ownership.ts'
+import type { FileRecord, TakenOver } from '../files/ownership-store.ts'
 import { type Content, contentOf, readConfig, revisionNow } from '../files/read-config.ts'
 import type { HistoryItem } from '../read/agents.schema.ts'
 import { type Entry, readEntries } from '../read/read-entries.ts'

@@ -14,7 +14,7 @@ import {
 import type { Agent } from '../catalogue/agent-record.ts'
 import { isSame } from '../catalogue/json-value.ts'
 import type { LockFacts } from './agent-lock.ts'
-import type { FileRecord, OwnershipStore } from './ownership.ts'
+import type { FileRecord, OwnershipStore } from './ownership-store.ts'
 import { type FileLocation, nearestFolder } from './read-config.ts'
 
 /** A file, and the lock that its agent takes before it writes. */

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder, writeDurably } from '../../kernel/files/durable-file.ts'
 import { revisionOf } from '../formats/text-edits.ts'
-import type { TakenOver } from './ownership.ts'
+import type { TakenOver } from './ownership-store.ts'
 
 /** One change of one file, with the content before it. */
 export interface Backup {

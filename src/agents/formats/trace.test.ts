@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { applyPatch, patchOf } from '../diff/text-patch.ts'
-import { formatOf } from './config-format.ts'
+import { formatOf } from './apply-operations.ts'
 
 const DIALECT = { comments: true, trailingCommas: true, bom: true }
 const PATH = ['mcpServers', 'new']

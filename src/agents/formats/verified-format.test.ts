@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Json } from '../catalogue/json-value.ts'
-import { applyOperations, formatOf } from './config-format.ts'
+import { applyOperations, formatOf } from './apply-operations.ts'
 import { CannotEdit } from './format.ts'
 import { jsonFormat } from './json/json-format.ts'
 import { verifiedFormat } from './verified-format.ts'

@@ -8,7 +8,7 @@ import { readEntry } from '../catalogue/read-entry.ts'
 import type { Definition } from '../catalogue/server-definition.ts'
 import { fileOf, pathsOf, rootOf } from '../files/config-target.ts'
 import { type Content, isWritableFile, readConfig } from '../files/read-config.ts'
-import { formatOf, readText } from '../formats/config-format.ts'
+import { formatOf, readText } from '../formats/apply-operations.ts'
 import type { Position } from '../formats/format.ts'
 
 /** One entry of a file. */

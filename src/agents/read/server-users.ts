@@ -1,6 +1,6 @@
 import type { FactBus, Facts } from '../../kernel/facts.ts'
 import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
-import type { FileRecord } from '../files/ownership.ts'
+import type { FileRecord } from '../files/ownership-store.ts'
 
 interface Deps {
   readonly facts: FactBus

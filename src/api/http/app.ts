@@ -4,20 +4,20 @@ import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstanc
 import { AppError, problemOf, unexpected } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type AuthOptions, createAuth } from './auth.ts'
-import { acceptOnlyJson } from './body.ts'
 import { serveDocPages } from './doc-pages.ts'
-import { serveDocs } from './docs.ts'
-import type { Front } from './front.ts'
+import type { EarlyListener } from './early-listener.ts'
+import { acceptOnlyJson } from './json-body.ts'
 import { type DescribedRoute, describeApi } from './openapi/openapi.ts'
 import { knownError, newRequestId, PROBLEM_TYPE } from './problem.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
+import { serveDashboard, type WebOptions } from './serve-dashboard.ts'
+import { serveSwaggerUi } from './swagger-ui.ts'
 import { compileWhenUsed, readQueriesBySchema, validationError } from './validation.ts'
-import { serveWeb, type WebOptions } from './web.ts'
 import { createUpgrade, type Stream } from './websocket.ts'
 
 interface AppOptions extends AuthOptions, WebOptions {
   /** Receives the handlers when the app is built. */
-  readonly front: Front
+  readonly front: EarlyListener
   readonly log: Log
   readonly version: string
   readonly stream?: Stream
@@ -85,9 +85,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
     const { statusCode: status } = reply
     options.log[level]({ request_id: request.id, method, route, status, ms }, `${method} ${route} ${status}`)
   })
-  serveDocs(fastify, describeApi(fastify, options))
+  serveSwaggerUi(fastify, describeApi(fastify, options))
   serveDocPages(fastify, options.docsFolder)
-  serveWeb(fastify, options, stream.lastEvent)
+  serveDashboard(fastify, options, stream.lastEvent)
   for (const page of options.pages ?? []) await fastify.register(named(page))
   for (const routes of options.routes) await fastify.register(named(routes), { prefix: '/api' })
   await fastify.ready()

@@ -1,4 +1,4 @@
-import { PAGES } from './web.ts'
+import { PAGES } from './serve-dashboard.ts'
 
 /** Public even with PROTECT_READS: the health check, pages without data, and pages that only their own link opens. */
 const ALWAYS_OPEN = [

@@ -3,7 +3,7 @@ import stringifyCompiler from '@fastify/fast-json-stringify-compiler'
 import type { FastifyError, FastifyInstance, FastifySerializerCompiler } from 'fastify'
 import { nearest } from '../../kernel/did-you-mean.ts'
 import { AppError, type FieldError, pointer } from '../../kernel/errors.ts'
-import { unsafeText } from './body.ts'
+import { unsafeText } from './json-body.ts'
 
 const MAX_ERRORS = 20
 

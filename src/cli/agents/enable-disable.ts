@@ -2,8 +2,8 @@ import { type Context, exitOf, type Run } from '../run/command-context.ts'
 import { Failure, usage } from '../run/failure.ts'
 import { type Line, signed } from '../run/printed-line.ts'
 import { allServers, serverNamed } from '../servers/any-server.ts'
-import { type AgentSummary, agentsIn, agentsOf } from './agent-named.ts'
-import { diffLines, type FileChange, writtenLines } from './file-change.ts'
+import { diffLines, type FileChange, writtenLines } from './file-change-lines.ts'
+import { type AgentSummary, agentsIn, agentsOf } from './find-agent.ts'
 
 interface Item {
   readonly agent_type: string

@@ -1,10 +1,10 @@
 import { type Context, dryRun, emptyList, type Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
+import { counted, thousands } from '../run/human-readable.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
-import { counted, thousands } from '../run/unit-text.ts'
 import { allServers } from '../servers/any-server.ts'
-import { agentNamed } from './agent-named.ts'
+import { agentNamed } from './find-agent.ts'
 
 /** `toolroom presets ls` */
 export const listPresets: Run = async ({ api }) => {

@@ -1,10 +1,10 @@
 import { emptyList, type Run, rowWith } from '../run/command-context.ts'
+import { shortPath, thousands } from '../run/human-readable.ts'
 import { type Line, type Span, toned } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { shortPath, thousands } from '../run/unit-text.ts'
 import { withReadingApi } from '../service/service-on-demand.ts'
-import { type AgentSummary, agentNamed, agentsOf } from './agent-named.ts'
-import { diffLines } from './file-change.ts'
+import { diffLines } from './file-change-lines.ts'
+import { type AgentSummary, agentNamed, agentsOf } from './find-agent.ts'
 
 const AGENT_HEAD = ['AGENT', 'SERVERS', 'VIA', 'TOOLS', '~TOKENS', 'FILE', '']
 

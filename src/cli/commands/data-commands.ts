@@ -51,7 +51,7 @@ export const DATA_COMMANDS = commandsOf('Care', {
     writes: true,
     examples: ['export toolroom.json', 'export -'],
     exits: { 6: 'the file exists' },
-    load: async () => (await import('../data/export-file.ts')).exportToFile,
+    load: async () => (await import('../data/export-import.ts')).exportToFile,
   },
   import: {
     does: 'Add what a file from toolroom export contains.',
@@ -61,7 +61,7 @@ export const DATA_COMMANDS = commandsOf('Care', {
     writes: true,
     examples: ['import toolroom.json --dry-run', 'import toolroom.json --update'],
     exits: { 9: 'a part was refused' },
-    load: async () => (await import('../data/export-file.ts')).importFile,
+    load: async () => (await import('../data/export-import.ts')).importFile,
   },
   'config get': {
     does: 'Show the settings of the service, or one of them. Secrets are masked.',

@@ -34,12 +34,12 @@ export const PACKAGE_COMMANDS = commandsOf('Packages', {
     asks: true,
     examples: ['uninstall @playwright/mcp'],
     exits: { 6: 'servers run from it' },
-    load: async () => (await import('../packages/installed.ts')).uninstallPackage,
+    load: async () => (await import('../packages/update-uninstall.ts')).uninstallPackage,
   },
   outdated: {
     does: 'Ask the registry which installed packages have a newer version.',
     examples: ['outdated'],
-    load: async () => (await import('../packages/installed.ts')).listOutdated,
+    load: async () => (await import('../packages/update-uninstall.ts')).listOutdated,
   },
   update: {
     does: 'Update installed packages. A new version is tried before it replaces the old.',
@@ -49,7 +49,7 @@ export const PACKAGE_COMMANDS = commandsOf('Packages', {
     examples: ['update @playwright/mcp', 'update --all --dry-run'],
     exits: { 9: 'some packages failed' },
     also: ['upgrade'],
-    load: async () => (await import('../packages/installed.ts')).updatePackages,
+    load: async () => (await import('../packages/update-uninstall.ts')).updatePackages,
   },
   'images pull': {
     does: 'Download an image for servers that run in a container.',
@@ -59,6 +59,6 @@ export const PACKAGE_COMMANDS = commandsOf('Packages', {
     examples: ['images pull mcp/time', 'images pull node:22-slim'],
     exits: { 130: 'cancelled' },
     also: ['pull'],
-    load: async () => (await import('../packages/images.ts')).pullImage,
+    load: async () => (await import('../packages/pull-image.ts')).pullImage,
   },
 })

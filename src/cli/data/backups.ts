@@ -1,9 +1,9 @@
-import { agentTypesNamed } from '../agents/agent-named.ts'
+import { agentTypesNamed } from '../agents/find-agent.ts'
 import { type Context, emptyList, exitOf, type Run, rowWith } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
+import { bytes, clock } from '../run/human-readable.ts'
 import { type Line, signed, toned } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
-import { bytes, clock } from '../run/unit-text.ts'
 import { withOwnService } from '../service/service-on-demand.ts'
 
 type Report = Schemas['RestoreReport']

@@ -1,7 +1,7 @@
 import { dryRun, emptyList, type Run } from '../run/command-context.ts'
 import { findNamed } from '../run/find-named.ts'
+import { clock } from '../run/human-readable.ts'
 import { readSecret } from '../run/stdin.ts'
-import { clock } from '../run/unit-text.ts'
 
 /** `toolroom secrets ls` */
 export const listSecrets: Run = async ({ api }) => {

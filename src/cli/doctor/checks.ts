@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { runningInstance } from '../../kernel/config/running-instance.ts'
-import { type AgentSummary, agentsOf } from '../agents/agent-named.ts'
+import { type AgentSummary, agentsOf } from '../agents/find-agent.ts'
 import type { Context } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
+import { bytes, counted, shortPath } from '../run/human-readable.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
-import { bytes, counted, shortPath } from '../run/unit-text.ts'
 import { allServers, needsHelp } from '../servers/any-server.ts'
 import { type Finding, type Fix, hint, none, ok, problem } from './finding.ts'
 

@@ -1,5 +1,5 @@
+import { counted } from '../run/human-readable.ts'
 import { type Line, type Span, signed, type Tone, toned, widthOf } from '../run/printed-line.ts'
-import { counted } from '../run/unit-text.ts'
 
 /** `problem`: something does not work. `hint`: it works, and needs attention. `none`: missing, and not needed. */
 type Level = 'ok' | 'none' | 'hint' | 'problem'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../../kernel/config/config.ts'
 import { runningInstance } from '../../kernel/config/running-instance.ts'
-import { shortPath } from '../run/unit-text.ts'
+import { shortPath } from '../run/human-readable.ts'
 import { TEMPORARY } from '../service/child-service.ts'
 import { type Finding, hint } from './finding.ts'
 

@@ -1,6 +1,6 @@
+import { counted, shortPath } from '../run/human-readable.ts'
 import { type Line, toned } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
-import { counted, shortPath } from '../run/unit-text.ts'
 
 export type Scan = Schemas['AgentScan']
 

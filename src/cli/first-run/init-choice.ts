@@ -1,5 +1,5 @@
-import type { AgentSummary } from '../agents/agent-named.ts'
-import { agentsIn, agentsOf } from '../agents/agent-named.ts'
+import type { AgentSummary } from '../agents/find-agent.ts'
+import { agentsIn, agentsOf } from '../agents/find-agent.ts'
 import type { Given } from '../run/command-context.ts'
 import { findNamed } from '../run/find-named.ts'
 import type { Api, Schemas } from '../run/service-client.ts'

@@ -1,4 +1,4 @@
-import { diffLines, writtenLines } from '../agents/file-change.ts'
+import { diffLines, writtenLines } from '../agents/file-change-lines.ts'
 import { canAsk } from '../run/ask-on-terminal.ts'
 import type { Answer, Context, Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'

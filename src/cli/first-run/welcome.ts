@@ -1,8 +1,8 @@
 import { VERSION } from '../../kernel/version.ts'
 import { browserOpener, openInBrowser } from '../run/browser.ts'
 import type { Run } from '../run/command-context.ts'
+import { counted } from '../run/human-readable.ts'
 import type { Line } from '../run/printed-line.ts'
-import { counted } from '../run/unit-text.ts'
 import { allServers, needsHelp } from '../servers/any-server.ts'
 import { findAll } from './found-agents.ts'
 

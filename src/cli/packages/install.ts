@@ -1,9 +1,9 @@
-import { agentTypesNamed } from '../agents/agent-named.ts'
+import { agentTypesNamed } from '../agents/find-agent.ts'
 import { type Context, dryRun, type Run } from '../run/command-context.ts'
 import { Failure, usage } from '../run/failure.ts'
+import { bytes, counted, thousands } from '../run/human-readable.ts'
 import { type Line, signed } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { bytes, counted, thousands } from '../run/unit-text.ts'
 import { followJob } from './follow-job.ts'
 
 type Installed = Schemas['InstalledPackage']

@@ -1,9 +1,9 @@
 import { type Answer, type Context, dryRun, exitOf, type Run } from '../run/command-context.ts'
 import { Failure, usage } from '../run/failure.ts'
+import { counted } from '../run/human-readable.ts'
 import { type Line, signed } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { readStdin } from '../run/stdin.ts'
-import { counted } from '../run/unit-text.ts'
 import { isStdio, routeOf, serverNamed } from './any-server.ts'
 import { isolationFlag, isolationGiven, isolationText, placeText } from './isolation.ts'
 

@@ -1,8 +1,8 @@
 import { hanging } from '../run/columns.ts'
 import type { Answer, Context, Run } from '../run/command-context.ts'
+import { counted, milliseconds } from '../run/human-readable.ts'
 import { type Line, type Span, signed, textOf, toned, widthOf } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { counted, milliseconds } from '../run/unit-text.ts'
 import {
   type AnyServer,
   type HttpServer,
@@ -14,7 +14,7 @@ import {
   stateSpan,
 } from './any-server.ts'
 import { isolationText } from './isolation.ts'
-import { hasNoPlace, helpOf } from './isolation-help.ts'
+import { adviceFor, hasNoPlace } from './start-failure-advice.ts'
 
 /** Checks that fail because the server does not work, and not the other way round. */
 const SYMPTOMS = ['exits', 'handshake']
@@ -111,7 +111,7 @@ function explained(
   const isNews = cause && !cause.detail.startsWith(message)
   const isIsolated = isStdio(server) && server.isolation !== 'none'
   const usual = last_error?.hint ?? health.action
-  const helps = isIsolated && last_error ? helpOf(last_error, server) : usual === null ? [] : [usual]
+  const helps = isIsolated && last_error ? adviceFor(last_error, server) : usual === null ? [] : [usual]
   const [hint = null, ...others] = repair ? [repair.detail] : helps
   const fields: [string, string | null][] = [
     ['It last wrote', wrote],

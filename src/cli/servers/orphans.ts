@@ -1,8 +1,8 @@
 import { type Answer, emptyList, exitOf, type Run } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
+import { bytes, elapsed } from '../run/human-readable.ts'
 import { signed } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { bytes, elapsed } from '../run/unit-text.ts'
 
 type Leaked = Schemas['LeakedProcess']
 

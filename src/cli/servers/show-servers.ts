@@ -1,6 +1,6 @@
 import { emptyList, type Run } from '../run/command-context.ts'
+import { bytes, counted, elapsed, milliseconds, share, thousands } from '../run/human-readable.ts'
 import { type Line, type Span, textOf, toned } from '../run/printed-line.ts'
-import { bytes, counted, elapsed, milliseconds, share, thousands } from '../run/unit-text.ts'
 import {
   type AnyServer,
   allServers,

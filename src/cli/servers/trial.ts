@@ -2,12 +2,12 @@ import { isObject } from '../../kernel/json/json-checks.ts'
 import { hanging } from '../run/columns.ts'
 import type { Answer, Context, Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
+import { counted, shortPath } from '../run/human-readable.ts'
 import { type Line, toned } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { counted, shortPath } from '../run/unit-text.ts'
 import { isStdio, type StdioServer, serverNamed } from './any-server.ts'
 import { type Confinement, editCommand, isolationGiven, isolationText, placeText } from './isolation.ts'
-import { helpOf } from './isolation-help.ts'
+import { adviceFor } from './start-failure-advice.ts'
 
 type Report = Schemas['WallsTrialReport']
 type Call = NonNullable<Schemas['WallsTrialInput']['calls']>[number]
@@ -195,7 +195,7 @@ function endLines({ server, report, confinement, kept, command }: Tried, width: 
   if (!report.ok && report.refused.length === 0)
     return [
       ...(report.error
-        ? helpOf(report.error, server, confinement).flatMap((line) => hanging('', line, width))
+        ? adviceFor(report.error, server, confinement).flatMap((line) => hanging('', line, width))
         : []),
       'Nothing was changed.',
     ]

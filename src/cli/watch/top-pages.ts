@@ -1,9 +1,9 @@
 import { columns } from '../run/columns.ts'
+import { milliseconds, share } from '../run/human-readable.ts'
 import { clean, cut, type Line, type Span, textOf, toned, widthOf } from '../run/printed-line.ts'
-import { milliseconds, share } from '../run/unit-text.ts'
 import { type AnyServer, needsHelp, stateSpan } from '../servers/any-server.ts'
 import { infoLines } from '../servers/show-servers.ts'
-import { type Figures, listLines, type View } from './top-view.ts'
+import { type Figures, listLines, type View } from './top-server-list.ts'
 
 const HELP: readonly (readonly [keys: string, does: string])[] = [
   ['up, down, k, j', 'choose a server, or scroll'],

@@ -6,7 +6,7 @@ import { allServers, isStdio } from '../servers/any-server.ts'
 import { logLine } from './logs-traffic-events.ts'
 import { Screen } from './screen.ts'
 import { screenLines } from './top-pages.ts'
-import { type Figures, HEAD, rankedServers, rowOf, SORTS, type View } from './top-view.ts'
+import { type Figures, HEAD, rankedServers, rowOf, SORTS, type View } from './top-server-list.ts'
 
 const EVERY_MS = 1000
 const LOG_LINES = 500

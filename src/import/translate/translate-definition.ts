@@ -8,7 +8,7 @@ import {
 } from '../../servers/shared/definition/definition-references.ts'
 import type { ServerInput } from '../../servers/stdio/servers.schema.ts'
 import { containerNotes } from './container-run.ts'
-import { type Source, type Translated, translateText } from './translate-text.ts'
+import { type Source, type Translated, translateReferences } from './translate-references.ts'
 
 /** A server as the API accepts it. */
 export type Definition = StdioDefinition | HttpDefinition
@@ -58,7 +58,7 @@ export function translateDefinition<T extends Imported>(
   const ownVariables = new Set(Object.keys(definition.env ?? {}))
   const translated = changeTexts(definition, ({ path, label, text }) => {
     const field = path.split('/')[1] as Field
-    const result = translateText(text, {
+    const result = translateReferences(text, {
       ...sourceOf(field),
       // A program such as mcp-remote replaces the variables in its arguments by those of its environment.
       ...(field === 'args' && { ownVariables }),
@@ -68,7 +68,7 @@ export function translateDefinition<T extends Imported>(
   })
   const inPlace = (field: 'command' | 'cwd', text: string): string => {
     const { forms: _, ...source } = sourceOf(field)
-    const result = translateText(text, { ...source, forms: NO_REFERENCES })
+    const result = translateReferences(text, { ...source, forms: NO_REFERENCES })
     report(field, result)
     return result.text
   }

@@ -1,13 +1,13 @@
 import type { Facts } from '../../kernel/facts.ts'
 import { LEVEL_RANK, LEVELS, type Level, type LogEntry } from '../../kernel/log.ts'
 import { plainText } from '../../kernel/secrets/plain-text.ts'
-import { type GateRules, type Line, LineGate, SERVER_GATE } from './line-gate.ts'
+import { type Line, LineRateLimit, type RateRules, SERVER_RATE } from './line-rate-limit.ts'
 
 interface Deps {
   /** Returns false when the log did not accept the line. */
   readonly push: (entry: LogEntry, repeat: number) => boolean
   readonly now: () => number
-  readonly rules?: GateRules
+  readonly rules?: RateRules
 }
 
 const FLUSH_EVERY_MS = 1000
@@ -15,8 +15,8 @@ const FLUSH_EVERY_MS = 1000
 /** Turns server output into log lines: one rate limit per server, the level detected from the text. */
 export class ServerLines {
   readonly #deps: Deps
-  readonly #gates = new Map<string, LineGate>()
-  readonly #waiting = new Set<LineGate>()
+  readonly #limits = new Map<string, LineRateLimit>()
+  readonly #waiting = new Set<LineRateLimit>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(deps: Deps) {
@@ -25,58 +25,58 @@ export class ServerLines {
 
   add({ server_id, stream, text, cut, instance }: Facts['server_line']): void {
     if (text === '' && cut === 0) return
-    const gate = this.#gateOf(server_id)
-    gate.push({ ts: this.#deps.now(), stream, text, cut, instance })
-    this.#flushSoon(gate)
+    const limit = this.#limitOf(server_id)
+    limit.push({ ts: this.#deps.now(), stream, text, cut, instance })
+    this.#flushSoon(limit)
   }
 
   /** Writes repeats and drop notices. What the log does not accept is retried a second later. */
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const gates = [...this.#waiting]
+    const limits = [...this.#waiting]
     this.#waiting.clear()
-    for (const gate of gates) {
-      gate.flush()
-      if (gate.unreported > 0) this.#flushSoon(gate)
+    for (const limit of limits) {
+      limit.flush()
+      if (limit.unreported > 0) this.#flushSoon(limit)
     }
   }
 
   /** How many lines of the server were dropped. */
   dropped(server_id: string): number {
-    return this.#gates.get(server_id)?.dropped ?? 0
+    return this.#limits.get(server_id)?.dropped ?? 0
   }
 
   /** Counts a line that the log accepted but could not store as dropped. */
   lost(server_id: string, repeat: number): void {
-    const gate = this.#gates.get(server_id)
-    if (!gate) return
-    gate.drop(repeat)
-    this.#flushSoon(gate)
+    const limit = this.#limits.get(server_id)
+    if (!limit) return
+    limit.drop(repeat)
+    this.#flushSoon(limit)
   }
 
   /** Counts stored lines that were deleted because the disk is nearly full. */
   discarded(server_id: string, lines: number): void {
-    this.#gateOf(server_id).lose(lines)
+    this.#limitOf(server_id).lose(lines)
   }
 
   forget(server_id: string): void {
-    const gate = this.#gates.get(server_id)
-    gate?.flush()
-    this.#gates.delete(server_id)
-    if (gate) this.#waiting.delete(gate)
+    const limit = this.#limits.get(server_id)
+    limit?.flush()
+    this.#limits.delete(server_id)
+    if (limit) this.#waiting.delete(limit)
   }
 
-  #flushSoon(gate: LineGate): void {
-    this.#waiting.add(gate)
+  #flushSoon(limit: LineRateLimit): void {
+    this.#waiting.add(limit)
     this.#timer ??= setTimeout(() => this.flush(), FLUSH_EVERY_MS)
   }
 
-  #gateOf(server_id: string): LineGate {
-    const known = this.#gates.get(server_id)
+  #limitOf(server_id: string): LineRateLimit {
+    const known = this.#limits.get(server_id)
     if (known) return known
-    const { push, now, rules = SERVER_GATE } = this.#deps
-    const gate = new LineGate({
+    const { push, now, rules = SERVER_RATE } = this.#deps
+    const limit = new LineRateLimit({
       rules,
       clock: () => performance.now(),
       write: (line, repeat) => push(entryOf(server_id, line), repeat),
@@ -85,8 +85,8 @@ export class ServerLines {
         return push({ ts: now(), level: 'warn', source: 'server', server_id, message }, 1)
       },
     })
-    this.#gates.set(server_id, gate)
-    return gate
+    this.#limits.set(server_id, limit)
+    return limit
   }
 }
 

@@ -5,7 +5,7 @@ import { ServerKey } from '../../servers/shared/server-fields.ts'
 import { JSON_TYPE } from '../../servers/shared/upstreams.routes.ts'
 import * as schema from './metrics.schema.ts'
 import type { Metrics } from './metrics.service.ts'
-import { Accepted, MetricEvents } from './record/record.schema.ts'
+import { Accepted, MetricEvents } from './record/metric-events.schema.ts'
 
 const operation = operationsOf('Metrics')
 const TEXT_FORMAT = 'text/plain; version=0.0.4; charset=utf-8'

@@ -23,7 +23,7 @@ import {
   toolsIn,
 } from './query/summary.ts'
 import { matches, timeseriesOf } from './query/timeseries.ts'
-import { eventsOf, type MetricEvent } from './record/record.schema.ts'
+import { eventsOf, type MetricEvent } from './record/metric-events.schema.ts'
 import { Cell } from './sketch/metric-cells.ts'
 
 /** Provided by `compose/observe.ts`. */

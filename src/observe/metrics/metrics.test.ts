@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { stopwatch } from '../../../test/support/measuring.ts'
 import { event, NOON } from '../../../test/support/metrics.ts'
 import { CALL, CUSTOM, FIGURES, openMetrics } from '../../../test/support/metrics-api.ts'
-import { ProcessSampler } from './process-figures.ts'
+import { ProcessSampler } from './own-process-sampler.ts'
 
 describe('summary', () => {
   test('a summary without calls has all fields, with null latencies', async () => {

@@ -3,8 +3,8 @@ import type { AuditEntry, PublicNotice } from '../../kernel/facts.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { EventSource, SourceQuery } from '../events/events.service.ts'
-import { type CauseSources, CauseWatch } from './cause-watch.ts'
 import { NoticeBoard } from './notice-board.ts'
+import { type CauseSources, CauseWatch } from './notice-cause-watch.ts'
 import {
   type Mutes,
   type MutesInput,

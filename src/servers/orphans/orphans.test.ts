@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { leaveBehind } from '../../../test/support/orphan.ts'
 import { buildApp } from '../../api/http/app.ts'
 import { AccessToken, Guesses } from '../../api/http/auth.ts'
-import { Front } from '../../api/http/front.ts'
+import { EarlyListener } from '../../api/http/early-listener.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
 import { createLog } from '../../kernel/log.ts'
 import type { Orphan } from '../../kernel/orphan.ts'
@@ -35,7 +35,7 @@ async function open(deps: Partial<Deps> = {}) {
     ...deps,
   })
   const { fastify } = await buildApp({
-    front: new Front({ allowedHosts: [] }),
+    front: new EarlyListener({ allowedHosts: [] }),
     log: createLog(() => {}, 'fatal'),
     version: '0',
     token: new AccessToken(TOKEN),

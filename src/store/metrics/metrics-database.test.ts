@@ -135,12 +135,12 @@ test('a metrics file of the first version is upgraded, and keeps what it has', (
   before.run("INSERT INTO series VALUES (7, 'tool_call', 'docs', 'search', NULL, NULL, NULL, ?)", NOON)
   before.close()
   const { recorder, troubles } = openRecorder({ folder })
-  recorder.life.sample('docs', { cpu_pct: 1, rss_bytes: 2, processes: 1 })
+  recorder.availability.sample('docs', { cpu_pct: 1, rss_bytes: 2, processes: 1 })
   recorder.close()
   const again = openRecorder({ folder }).recorder
   expect([...again.series.all()].map(({ id, tool }) => [id, tool])).toEqual([[7, 'search']])
   for (const level of ['minutes', 'quarters', 'hours'] as const)
-    expect(again.life.between(level, NOON - DAY, NOON, DAY, 'docs')).toMatchObject([
+    expect(again.availability.between(level, NOON - DAY, NOON, DAY, 'docs')).toMatchObject([
       { cpu_max: 1, rss_max: 2 },
     ])
   expect(troubles).toEqual([])

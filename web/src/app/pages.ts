@@ -24,7 +24,7 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/settings', title: t('settings'), icon: 'settings', key: ',', onPhone: false },
 ]
 
-/** Which folder of `pages/` draws which path. `src/api/http/web.ts` serves the same paths. */
+/** Which folder of `pages/` draws which path. `src/api/http/serve-dashboard.ts` serves the same paths. */
 const FOLDERS: Readonly<Record<string, string>> = {
   '/welcome': 'welcome',
   '/servers': 'servers',

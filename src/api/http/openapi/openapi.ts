@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import type { ErrorCode } from '../../../kernel/error-catalogue.ts'
 import { isObject } from '../../../kernel/json/json-checks.ts'
-import { mayBeEmpty } from '../body.ts'
+import { mayBeEmpty } from '../json-body.ts'
 import { isPublic } from '../public-routes.ts'
 import { Components, type Schema } from './components.ts'
 import { PROBLEM_SCHEMA, problemResponses, sharedResponses } from './problem-responses.ts'

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { runs } from '../../../../test/support/full-or-short.ts'
 import type { AnyRequest, HttpResponse, WholeRequest } from '../../../kernel/http/exchange.ts'
-import { Front } from '../front.ts'
+import { EarlyListener } from '../early-listener.ts'
 import { RequestHeads } from './request-head.ts'
 
 /** Whether node:http has read the request, or it was answered without. */
@@ -29,7 +29,7 @@ const respond = async (request: AnyRequest, response: HttpResponse): Promise<voi
 }
 
 async function openFront(listener: (request: AnyRequest, response: HttpResponse) => unknown = respond) {
-  const front = new Front({
+  const front = new EarlyListener({
     allowedHosts: [],
     gateway: { takes: (url) => url.startsWith('/mcp'), listener: (...both) => void listener(...both) },
   })

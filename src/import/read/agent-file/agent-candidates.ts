@@ -6,7 +6,7 @@ import { differences, identityOf } from '../../../agents/read/server-identity.ts
 import { slugOf } from '../../../kernel/wire.ts'
 import { npxPackage } from '../../../servers/shared/definition/npx-package.ts'
 import { fitName, nameOfPackage } from '../../../servers/shared/definition/server-name.ts'
-import type { Surroundings } from '../../translate/translate-text.ts'
+import type { Surroundings } from '../../translate/translate-references.ts'
 import { type ImportedEntry, importEntry } from './agent-entry.ts'
 
 /** An entry of an agent's file. */

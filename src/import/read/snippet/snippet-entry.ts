@@ -1,8 +1,8 @@
 import { withForwarded } from '../../translate/forwarded-variables.ts'
 import type { Definition, HttpDefinition, StdioDefinition } from '../../translate/translate-definition.ts'
-import { HTTP_URL, notesAbout } from './snippet-definition.ts'
 import { listed, refusal, shown } from './snippet-error.ts'
-import { type Fields, field, isFields, urlIn } from './snippet-find.ts'
+import { type Fields, field, isFields, urlIn } from './snippet-find-servers.ts'
+import { HTTP_URL, notesAbout } from './snippet-server-name.ts'
 import { argumentWords, commandWords } from './snippet-shell.ts'
 
 /** Values of `type` and `transport`, in lower case without hyphens and underscores. */

@@ -3,10 +3,10 @@ import { AppError } from '../../../kernel/errors.ts'
 import { slugOf } from '../../../kernel/wire.ts'
 import { fitName, namesLike } from '../../../servers/shared/definition/server-name.ts'
 import type { Definition } from '../../translate/translate-definition.ts'
-import { deriveName } from './snippet-definition.ts'
 import { readEntry } from './snippet-entry.ts'
 import { noServer, shown, snippetError } from './snippet-error.ts'
-import { findServers, type Named } from './snippet-find.ts'
+import { findServers, type Named } from './snippet-find-servers.ts'
+import { deriveName } from './snippet-server-name.ts'
 import { readText } from './snippet-text.ts'
 
 /** One server from a snippet. */

@@ -8,9 +8,10 @@ const promtool = onPath('promtool')
 
 async function text() {
   const { get, post, recorder, clock } = await openMetrics()
-  for (const status of ['running', 'backoff', 'starting', 'running']) recorder.life.setStatus('docs', status)
+  for (const status of ['running', 'backoff', 'starting', 'running'])
+    recorder.availability.setStatus('docs', status)
   clock.pass(2000)
-  recorder.life.sample('docs', { cpu_pct: 25, rss_bytes: 5_000_000, processes: 2 })
+  recorder.availability.sample('docs', { cpu_pct: 25, rss_bytes: 5_000_000, processes: 2 })
   await post([
     CALL,
     {

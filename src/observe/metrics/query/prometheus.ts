@@ -1,4 +1,4 @@
-import type { ProcessFigures } from '../process-figures.ts'
+import type { ProcessFigures } from '../own-process-sampler.ts'
 import type { Recorder } from '../record/recorder.ts'
 import type { Kind, Series } from '../record/series-table.ts'
 import { CALL_STATUSES, Cell } from '../sketch/metric-cells.ts'
@@ -158,7 +158,7 @@ const UP: Readonly<Record<string, number>> = {
 
 function serverFigures({ recorder, servers }: MetricsSources): (readonly [Labels, ServerFigures])[] {
   return servers().map(({ server_id, status }) => {
-    const { restarts, cpuMs, rssBytes } = recorder.life.totals(server_id)
+    const { restarts, cpuMs, rssBytes } = recorder.availability.totals(server_id)
     const rss = rssBytes > 0 ? rssBytes : null
     return [{ server_id }, { up: UP[status] ?? null, restarts, rss, cpu: cpuMs / 1000 }]
   })

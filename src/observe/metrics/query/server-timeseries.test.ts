@@ -16,7 +16,7 @@ describe('by=server_id', () => {
     const { get, recorder, clock, statuses } = await openMetrics()
     const be = (server: string, status: string, seconds: number) => {
       statuses.set(server, status)
-      recorder.life.setStatus(server, status)
+      recorder.availability.setStatus(server, status)
       clock.pass(seconds * S)
     }
     be('docs', 'running', 60)
@@ -54,16 +54,17 @@ describe('by=server_id', () => {
   test('availability and resources survive a restart, and a minute that is saved in two parts is counted once', () => {
     const clock = ownClock()
     const { folder, recorder } = openRecorder({ now: clock.now, elapsed: clock.steady })
-    recorder.life.setStatus('docs', 'failed')
+    recorder.availability.setStatus('docs', 'failed')
     clock.pass(10 * S)
-    recorder.life.setStatus('docs', 'failed')
+    recorder.availability.setStatus('docs', 'failed')
     recorder.close()
     const again = openRecorder({ folder, now: clock.now, elapsed: clock.steady }).recorder
-    again.life.setStatus('docs', 'running')
+    again.availability.setStatus('docs', 'running')
     clock.pass(10 * S)
-    again.life.setStatus('docs', 'running')
-    again.life.sample('docs', { cpu_pct: 50, rss_bytes: 1000, processes: 1 })
-    const read = () => again.life.between('hours', clock.now() - 3_600_000, clock.now(), 3_600_000, 'docs')
+    again.availability.setStatus('docs', 'running')
+    again.availability.sample('docs', { cpu_pct: 50, rss_bytes: 1000, processes: 1 })
+    const read = () =>
+      again.availability.between('hours', clock.now() - 3_600_000, clock.now(), 3_600_000, 'docs')
     const whole = [{ expected_ms: 20 * S, down_ms: 10 * S, cpu_max: 50, rss_max: 1000 }]
     expect(read()).toMatchObject(whole)
     again.flush(true)
@@ -83,7 +84,7 @@ describe('kind=resources', () => {
         resources: { cpu_pct, rss_bytes, processes: 1 },
       })
     }
-    recorder.life.setStatus('docs', 'running')
+    recorder.availability.setStatus('docs', 'running')
     sample(0, 100, 2)
     sample(100, 300, 2)
     sample(0, 100, 16) // a quiet server is sampled less often

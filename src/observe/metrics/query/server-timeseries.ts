@@ -53,7 +53,7 @@ export function availabilityOf(recorder: Recorder, server_id: string, window: Wi
   const from = now - WINDOW[window].ms
   const level = FINEST[window]
   let [expected, down] = [0, 0]
-  for (const period of recorder.life.between(level, from, now, WINDOW[window].ms, server_id)) {
+  for (const period of recorder.availability.between(level, from, now, WINDOW[window].ms, server_id)) {
     expected += period.expected_ms
     down += period.down_ms
   }
@@ -97,8 +97,8 @@ function periodsOf(recorder: Recorder, { window, step, first, last }: Steps, ids
   const only = ids?.length === 1 ? ids[0] : undefined
   const periods =
     window === '5m'
-      ? recorder.life.recent(first, last + step, step, only)
-      : recorder.life.between(level, first, last + step, step, only)
+      ? recorder.availability.recent(first, last + step, step, only)
+      : recorder.availability.between(level, first, last + step, step, only)
   const found = new Map<string, Map<number, ServerPeriod>>()
   for (const period of periods) {
     if (!isNamed(period.server_id, ids)) continue

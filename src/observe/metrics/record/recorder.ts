@@ -3,7 +3,7 @@ import { AppError } from '../../../kernel/errors.ts'
 import type { FactBus, Facts } from '../../../kernel/facts.ts'
 import { DAY_MS, History, RollingWindow, type Visit, WINDOWS, type WindowName } from '../metric-history.ts'
 import type { Check, Level, MetricsStore } from '../metrics-store.ts'
-import { atEveryLevel, ServerLife } from '../server-life.ts'
+import { atEveryLevel, ServerAvailability } from '../server-availability.ts'
 import { type Sample, Tally } from '../sketch/metric-cells.ts'
 import { ClockTrust, Retention } from './retention.ts'
 import { MAX_SERIES, type Series, type SeriesKey, SeriesTable } from './series-table.ts'
@@ -36,7 +36,7 @@ export class Recorder {
   readonly #retention: Retention
   readonly series: SeriesTable
   readonly checks: RecentChecks
-  readonly life: ServerLife
+  readonly availability: ServerAvailability
   readonly #total = new Tally()
   #second = 0
   #current = new Tally()
@@ -50,7 +50,7 @@ export class Recorder {
     this.checks = new RecentChecks(checks)
     this.#history = new History(deps.store)
     const { store, now, elapsed = () => performance.now() } = deps
-    this.life = new ServerLife({ store, now, elapsed })
+    this.availability = new ServerAvailability({ store, now, elapsed })
     const clock = new ClockTrust(deps.now(), deps.steady ?? sinceBoot, newest)
     this.#retention = new Retention(deps.store, this.series, deps.retentionDays, clock)
     const kept = deps.retentionDays * DAY_MS
@@ -64,7 +64,7 @@ export class Recorder {
       this.flush()
     }, FLUSH_EVERY_MS).unref()
     const unsubscribes = [
-      ...this.life.listen(facts),
+      ...this.availability.listen(facts),
       facts.on('call_completed', (call) => this.#countCall(call)),
       facts.on('http_server_check', (check) => this.#countCheck(check)),
       facts.on('server_removed', ({ server_id }) => this.checks.forget(server_id, this.#deps.store)),
@@ -105,7 +105,8 @@ export class Recorder {
 
   /** Counts the time since the last call for the status that each server had. */
   observeServers(): void {
-    for (const { server_id, status } of this.#deps.servers?.() ?? []) this.life.setStatus(server_id, status)
+    for (const { server_id, status } of this.#deps.servers?.() ?? [])
+      this.availability.setStatus(server_id, status)
   }
 
   /** Saves new events. On failure they stay pending for the next flush. */
@@ -120,7 +121,7 @@ export class Recorder {
       this.#failing = false
     } catch (error) {
       this.#history.compact()
-      this.life.dropOldest()
+      this.availability.dropOldest()
       if (!this.#failing) this.#deps.onTrouble('metrics could not be stored', error)
       this.#failing = true
     }
@@ -198,14 +199,14 @@ export class Recorder {
     const blocks = this.#history.blocks()
     const series = this.#retention.unsaved()
     const { unsaved: checks } = this.checks
-    const periods = this.life.unsaved(isLast)
+    const periods = this.availability.unsaved(isLast)
     if (blocks.length + series.length + checks.length + periods.length === 0) return 'saved'
     const rows = series.map(({ ofServer, lastAt, savedAt, ...key }) => ({ ...key, last_at: lastAt }))
     const outcome = this.#deps.store.save({ blocks, series: rows, checks, periods: atEveryLevel(periods) })
     if (outcome === 'recreated') return outcome
     this.#history.flushed()
     this.checks.saved()
-    this.life.saved(periods)
+    this.availability.saved(periods)
     for (const each of series) each.savedAt = each.lastAt
     return outcome
   }

@@ -1,4 +1,4 @@
-import { Sketch } from './sketch.ts'
+import { Sketch } from './quantile-sketch.ts'
 import { ByteReader, ByteWriter } from './varint-bytes.ts'
 
 export const CALL_STATUSES = ['ok', 'error', 'timeout', 'cancelled'] as const

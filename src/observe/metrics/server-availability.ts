@@ -35,7 +35,7 @@ interface Known {
 }
 
 /** The availability and the resources of servers, by minute and hour. The store gets whole minutes. */
-export class ServerLife {
+export class ServerAvailability {
   readonly #deps: Deps
   readonly #known = new Map<string, Known>()
   readonly #unsaved = new Periods(SERVER_STEP_MS.minutes)

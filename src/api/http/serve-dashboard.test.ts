@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { openTestService } from '../../../test/support/test-service.ts'
-import { PAGES } from './web.ts'
+import { PAGES } from './serve-dashboard.ts'
 
 const INDEX =
   '<!doctype html><meta name="csp-nonce" nonce="%NONCE%"><meta name="token-header" content="%HEADER%"><meta name="last-event" content="%EVENT%"><div id="root">'

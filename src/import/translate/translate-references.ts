@@ -46,7 +46,7 @@ const EDITOR =
 const NAME = new RegExp(NAME_PATTERN)
 
 /** A text of an agent or a README in Toolroom's own syntax. */
-export function translateText(text: string, source: Source): Translated {
+export function translateReferences(text: string, source: Source): Translated {
   const [kept, replaced, forbidden]: [string[], string[], string[]] = [[], [], []]
   if (source.forms.size === 0) return { text: escapeReferences(text), kept, replaced, forbidden }
   let out = ''

@@ -1,6 +1,6 @@
+import { shortPath } from '../run/human-readable.ts'
 import { type Line, signed, toned } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { shortPath } from '../run/unit-text.ts'
 
 /** One file of an agent that was changed, or would be. */
 export type FileChange = Pick<

@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { stopwatch } from '../../../test/support/measuring.ts'
-import { type Line, LineGate, SERVER_GATE } from './line-gate.ts'
+import { type Line, LineRateLimit, SERVER_RATE } from './line-rate-limit.ts'
 import { levelOf } from './server-lines.ts'
 
 const line = (text: string): Line => ({ ts: 1, stream: 'stderr', text, cut: 0 })
 
-function gate(rules = SERVER_GATE) {
+function limited(rules = SERVER_RATE) {
   const written: { message: string; repeat: number }[] = []
   let now = 0
   const tick = (ms: number) => {
     now += ms
   }
-  const lines = new LineGate({
+  const lines = new LineRateLimit({
     rules,
     clock: () => now,
     write: ({ text }, repeat) => written.push({ message: text, repeat }) > 0,
@@ -22,7 +22,7 @@ function gate(rules = SERVER_GATE) {
 }
 
 test('a repeated line is written once at first and once more with the repeat count', () => {
-  const { lines, written } = gate()
+  const { lines, written } = limited()
   for (const message of ['a', 'b', 'b', 'b', 'a']) lines.push(line(message))
   lines.flush()
   expect(written).toEqual([
@@ -35,7 +35,7 @@ test('a repeated line is written once at first and once more with the repeat cou
 })
 
 test('a flood of lines is accepted up to the burst, then at the rate, and one line reports the drops', () => {
-  const { lines, written, tick } = gate()
+  const { lines, written, tick } = limited()
   for (let n = 0; n < 50_000; n += 1) {
     lines.push(line(`line ${n}`))
     if (n % 50 === 49) tick(1)
@@ -54,7 +54,7 @@ test('every line is either written, part of a repeat count, or counted as droppe
   const event = fc.oneof(fc.constantFrom('a', 'b', 'c'), fc.constant(null), fc.nat(30))
   fc.assert(
     fc.property(fc.array(event, { maxLength: 400 }), (events) => {
-      const { lines, written, tick } = gate({ ratePerS: 100, burst: 5 })
+      const { lines, written, tick } = limited({ ratePerS: 100, burst: 5 })
       for (const each of events) {
         if (each === null) lines.flush()
         else if (typeof each === 'number') tick(each)

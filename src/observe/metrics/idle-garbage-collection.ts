@@ -8,7 +8,7 @@ const WORTH_BYTES = 8 * 1024 * 1024
  * Collects the garbage of a start or of many calls while the process is idle. V8 collects when it allocates, so an idle
  * process may keep that memory: about 15 MiB after a start and 200 calls.
  */
-export class IdleMemory {
+export class IdleGarbageCollection {
   #usedAfter = 0
 
   /** Call it while the process is idle. Returns whether there was enough garbage to collect it. */

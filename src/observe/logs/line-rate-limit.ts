@@ -1,13 +1,13 @@
 import type { Stream } from '../../kernel/log.ts'
 
-export interface GateRules {
+export interface RateRules {
   readonly ratePerS: number
   /** How many lines may exceed the rate at once. */
   readonly burst: number
 }
 
 /** Lines above this rate are dropped and counted. */
-export const SERVER_GATE: GateRules = { ratePerS: 5000, burst: 20_000 }
+export const SERVER_RATE: RateRules = { ratePerS: 5000, burst: 20_000 }
 
 export interface Line {
   readonly ts: number
@@ -19,7 +19,7 @@ export interface Line {
 }
 
 interface Deps {
-  readonly rules: GateRules
+  readonly rules: RateRules
   /** Monotonic, in milliseconds. */
   readonly clock: () => number
   /** Returns false when the line was not accepted; it then counts as dropped. */
@@ -33,7 +33,7 @@ interface Deps {
  * line with a repeat count. Lines above the rate limit are dropped and counted. After `flush`, every line is either
  * written, part of a repeat count, or counted as dropped.
  */
-export class LineGate {
+export class LineRateLimit {
   readonly #deps: Deps
   #tokens: number
   #refilledAt: number
@@ -64,7 +64,7 @@ export class LineGate {
     if (unreported > 0 && this.#deps.onDropped(unreported)) this.#unreported -= unreported
   }
 
-  /** Lines dropped since the gate was created. */
+  /** Lines dropped since the limit was created. */
   get dropped(): number {
     return this.#dropped
   }

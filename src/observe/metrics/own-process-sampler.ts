@@ -1,5 +1,5 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
-import { IdleMemory } from './idle-memory.ts'
+import { IdleGarbageCollection } from './idle-garbage-collection.ts'
 
 export interface ProcessFigures {
   /** Share of one core over the last seconds. */
@@ -18,7 +18,7 @@ const IDLE_CPU_PCT = 5
 /** Samples the resource usage of this process every few seconds, and collects its garbage when it is idle. */
 export class ProcessSampler {
   readonly #delays: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
-  readonly #memory = new IdleMemory()
+  readonly #memory = new IdleGarbageCollection()
   readonly #timer: NodeJS.Timeout
   #cpu = process.cpuUsage()
   #at = performance.now()

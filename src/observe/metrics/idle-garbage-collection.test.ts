@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8'
 import { expect, test } from 'vitest'
-import { IdleMemory } from './idle-memory.ts'
+import { IdleGarbageCollection } from './idle-garbage-collection.ts'
 
 const MIB = 1024 * 1024
 const usedMib = () => getHeapStatistics().used_heap_size / MIB
@@ -12,7 +12,7 @@ function leaveGarbage(mib: number): void {
 }
 
 test('an idle process collects its garbage, and again only when there is enough of it', () => {
-  const memory = new IdleMemory()
+  const memory = new IdleGarbageCollection()
   expect(memory.tidy()).toBe(true)
   const before = usedMib()
   leaveGarbage(40)

@@ -1,6 +1,6 @@
 import type { Answer, Context, Run } from '../run/command-context.ts'
-import { agentNamed } from './agent-named.ts'
-import { diffLines, type FileChange, writtenLines } from './file-change.ts'
+import { diffLines, type FileChange, writtenLines } from './file-change-lines.ts'
+import { agentNamed } from './find-agent.ts'
 
 /** `toolroom agents connect AGENT` */
 export const connectAgent: Run = async (context) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Sketch } from './sketch.ts'
+import { Sketch } from './quantile-sketch.ts'
 import { ByteReader, ByteWriter } from './varint-bytes.ts'
 
 const SHARES = [0, 0.01, 0.25, 0.5, 0.9, 0.95, 0.99, 0.999, 1]

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { AppError } from '../../kernel/errors.ts'
-import { Front } from './front.ts'
+import { EarlyListener } from './early-listener.ts'
 import { LaterRoute } from './listener.ts'
 
 async function openFront() {
-  const front = new Front({
+  const front = new EarlyListener({
     allowedHosts: [],
     gateway: {
       takes: (url) => url === '/mcp',
@@ -34,7 +34,7 @@ test('the gateway answers before the API is built, and requests to the API wait 
 
 test('a request for the gateway waits until its route is open, plain or not, and is then answered', async () => {
   const route = new LaterRoute((url) => url === '/mcp')
-  const front = new Front({ allowedHosts: [], gateway: route })
+  const front = new EarlyListener({ allowedHosts: [], gateway: route })
   await front.listen('127.0.0.1', 0)
   onTestFinished(() => front.close())
   const url = `${front.address('127.0.0.1')}/mcp`

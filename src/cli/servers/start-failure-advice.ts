@@ -14,7 +14,7 @@ export const hasNoPlace = (code: string | undefined): boolean =>
   [...UNAVAILABLE, 'image_not_found'].includes(code ?? '')
 
 /** What helps a server that did not start: sentences with the command in them. */
-export function helpOf(
+export function adviceFor(
   { code, hint }: Failed,
   server: StdioServer,
   confinement: Confinement = server,

@@ -40,7 +40,7 @@ SwaggerUIBundle({
 `
 
 /** Interactive documentation at `/docs`. Files are read on request. */
-export function serveDocs(app: FastifyInstance, openapi: () => string): void {
+export function serveSwaggerUi(app: FastifyInstance, openapi: () => string): void {
   const hidden = { schema: { hide: true } }
   app.get('/docs', hidden, async (_, reply) => reply.headers(PAGE_HEADERS).type(HTML).send(PAGE))
   app.get('/docs/json', hidden, async (_, reply) => reply.type(JSON_TYPE).send(openapi()))

@@ -5,10 +5,10 @@ import { readForeign } from '../../kernel/files/foreign-file.ts'
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { type Answer, dryRun, exitOf, type Run } from '../run/command-context.ts'
 import { Failure, usage } from '../run/failure.ts'
+import { counted } from '../run/human-readable.ts'
 import { type Line, type Tone, toned } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { piped, readSecret } from '../run/stdin.ts'
-import { counted } from '../run/unit-text.ts'
 
 type Report = Schemas['FileImportReport']
 type Outcome = Report['items'][number]['outcome']

@@ -1,7 +1,7 @@
 import { columns } from '../run/columns.ts'
+import { bytes, counted, elapsed, milliseconds, share } from '../run/human-readable.ts'
 import { cut, type Line, type Span, toned } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { bytes, counted, elapsed, milliseconds, share } from '../run/unit-text.ts'
 import { type AnyServer, isStdio, needsHelp, stateSpan } from '../servers/any-server.ts'
 
 /** What is shown, as it was at one moment. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { createGate } from './gate.ts'
+import { createGate } from './host-origin-gate.ts'
 import { createListener, type DirectRoute, type Listener, refuse } from './listener.ts'
 import type { Refusal, Upgrade } from './websocket.ts'
 
@@ -20,7 +20,7 @@ const CLOSE_GRACE_MS = 4_000
  * The HTTP server. It listens before the REST API is built: agents need only the gateway, and other requests wait until
  * the API is ready.
  */
-export class Front {
+export class EarlyListener {
   readonly #listener: Listener
   readonly #waiting: (() => void)[] = []
   #handler: RequestListener | undefined

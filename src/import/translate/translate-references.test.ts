@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Form, resolveReferences } from '../../kernel/secrets/references.ts'
-import { README_FORMS, type Source, translateText } from './translate-text.ts'
+import { README_FORMS, type Source, translateReferences } from './translate-references.ts'
 
 const source = (forms: ReadonlySet<Form>, more: Partial<Source> = {}): Source => ({
   forms,
@@ -34,18 +34,18 @@ test.each<[string, Source, string]>([
   ['${env:API_KEY} ${API_KEY}', only('braces'), '$${env:API_KEY} ${env:API_KEY}'],
   ['${secret:KEY}', only('env'), '$${secret:KEY}'],
 ])('the text %j becomes Toolroom’s own (docs/references.md)', (text, from, expected) => {
-  expect(translateText(text, from).text).toBe(expected)
+  expect(translateReferences(text, from).text).toBe(expected)
 })
 
 test('what cannot be translated stays, and is reported', () => {
   const text = '${workspaceFolder} ${file:/x} {file:~/y} ${command:pick} ${A-b} ${AUTH_TOKEN}'
-  expect(translateText(text, readme)).toEqual({
+  expect(translateReferences(text, readme)).toEqual({
     text,
     kept: ['${workspaceFolder}', '${file:/x}', '{file:~/y}', '${command:pick}', '${A-b}'],
     replaced: [],
     forbidden: ['AUTH_TOKEN'],
   })
-  expect(translateText('${LOG_LEVEL:-info}', readme).replaced).toEqual(['LOG_LEVEL'])
+  expect(translateReferences('${LOG_LEVEL:-info}', readme).replaced).toEqual(['LOG_LEVEL'])
 })
 
 test('text without a reference keeps its meaning, whatever the agent resolves', () => {
@@ -55,7 +55,7 @@ test('text without a reference keeps its meaning, whatever the agent resolves', 
     fc.property(fc.array(pieces), forms, (parts, known) => {
       const text = parts.join('')
       fc.pre(!text.includes('$${'))
-      const result = translateText(text, only(...known))
+      const result = translateReferences(text, only(...known))
       const resolved = resolveReferences(
         result.text,
         ({ kind, name, fallback }) => `<${kind}:${name}:${fallback}>`,

@@ -45,7 +45,7 @@ export interface WebOptions {
  * The dashboard at `/`. Without a build, `/` leads to the documentation and the other pages do not exist. `lastEvent` is the
  * number of the newest event of the live stream.
  */
-export function serveWeb(
+export function serveDashboard(
   app: FastifyInstance,
   { webFolder, headerName }: WebOptions,
   lastEvent: () => number,

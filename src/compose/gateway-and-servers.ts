@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Agents } from '../agents/agents.service.ts'
 import { AccessToken, Guesses } from '../api/http/auth.ts'
-import { Front } from '../api/http/front.ts'
+import { EarlyListener } from '../api/http/early-listener.ts'
 import { LaterRoute } from '../api/http/listener.ts'
 import { isMcpPath } from '../gateway/messages/incoming-message.ts'
 import { exposure, hostNamesOf } from '../kernel/config/host.ts'
@@ -21,7 +21,7 @@ import { openCatalogues, openGateway } from './gateway.ts'
 import { openCalls, openEvents, openMetrics, openNotices } from './observe.ts'
 import { openRuntime } from './stdio-runtime.ts'
 
-export type AgentsPath = Awaited<ReturnType<typeof openAgentsPath>>
+export type GatewayAndServers = Awaited<ReturnType<typeof openGatewayAndServers>>
 
 const NO_AGENTS: readonly string[] = []
 const HAS_STARTED: readonly string[] = ['running', 'backoff', 'failed']
@@ -30,7 +30,7 @@ const HAS_STARTED: readonly string[] = ['running', 'backoff', 'failed']
  * The first part of the start: the port, the gateway and the tool servers, and what records their calls and states. Agents
  * need nothing else. The servers start when the port is open: if it is taken, none does.
  */
-export async function openAgentsPath(
+export async function openGatewayAndServers(
   basics: Basics,
   bind: { readonly address: string; readonly loopback: boolean },
 ) {
@@ -89,7 +89,7 @@ export async function openAgentsPath(
   })
   closer.add('the jobs', () => later.jobs?.close())
   const mcpRoute = new LaterRoute(isMcpPath)
-  const front = new Front({
+  const front = new EarlyListener({
     allowedHosts: hostNamesOf(config),
     gateway: mcpRoute,
     readsPlain: config.platform.env.PLAIN_HTTP !== 'off',
