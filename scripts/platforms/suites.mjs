@@ -7,7 +7,7 @@ const SUITES = [
     files: [
       'src/supervisor/platform/linux',
       'src/supervisor/platform/unix',
-      'src/supervisor/platform/programs',
+      'src/supervisor/platform/find-program',
     ],
   },
   {

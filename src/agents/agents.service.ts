@@ -1,6 +1,6 @@
 import { removeStaleTemps } from '../kernel/files/durable-file.ts'
 import type { Caller } from '../kernel/wire.ts'
-import { listText, ViewTexts } from '../servers/shared/view-texts.ts'
+import { listText, ViewTexts } from '../servers/shared/view-json-cache.ts'
 import type { ConfigTarget } from './catalogue/agent-catalogue.ts'
 import { AGENTS, detect, isScope } from './catalogue/agent-catalogue.ts'
 import type { Agent } from './catalogue/agent-record.ts'

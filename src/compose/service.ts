@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from '../api/http/app.ts'
+import { bindOf } from '../kernel/config/bind-address.ts'
 import type { Config } from '../kernel/config/config.ts'
-import { bindOf } from '../kernel/config/host.ts'
 import { assertMayBind } from '../kernel/config/token.ts'
 import type { Log } from '../kernel/log.ts'
 import { VERSION } from '../kernel/version.ts'

@@ -1,6 +1,6 @@
 import type { LastError } from '../kernel/server-state.ts'
+import { within } from '../kernel/time-limit.ts'
 import { VERSION } from '../kernel/version.ts'
-import { within } from '../kernel/within.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
 import type { DiscoveredServer } from '../servers/shared/catalogues.ts'
 import type { CallTool, TryOut } from '../servers/stdio/actions/trial.ts'

@@ -4,7 +4,7 @@ import { namesLike } from '../servers/shared/definition/server-name.ts'
 import { hashOf } from '../servers/shared/definition-hash.ts'
 import { explained } from '../servers/shared/diagnosis.ts'
 import type { FindProgram } from '../servers/stdio/actions/diagnose.ts'
-import { isolationOver } from '../servers/stdio/isolation.ts'
+import { isolationOver } from '../servers/stdio/isolation-settings.ts'
 import {
   factsOf,
   NO_FACTS,

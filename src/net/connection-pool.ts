@@ -84,7 +84,7 @@ export class ConnectionPool {
     const { Agent: HttpsAgent, request: send } = process.getBuiltinModule('node:https')
     const secure = { ...options, ...(ca !== undefined && { ca: [ca].flat() }) }
     if (!proxy || url.protocol === 'http:') return { agent: new HttpsAgent(secure), send }
-    const { TunnelAgent } = await import('./tunnel-agent.ts')
+    const { TunnelAgent } = await import('./proxy-tunnel.ts')
     return { agent: new TunnelAgent(url, proxy, secure), send }
   }
 }

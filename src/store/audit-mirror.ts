@@ -1,8 +1,8 @@
 import type { FactBus, Facts } from '../kernel/facts.ts'
 import type { LogEntry } from '../kernel/log.ts'
-import { publicDetail } from '../kernel/secrets/public-view.ts'
+import { publicDetail } from '../kernel/secrets/public-command.ts'
 import type { LogStore } from '../observe/logs/log-store.ts'
-import { auditText, detailOf, isAboutServer } from './audit-rows.ts'
+import { auditText, detailOf, isAboutServer } from './audit-sentences.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 interface Deps {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { EventSource, SourceEvent, SourceQuery } from '../observe/events/events.service.ts'
 import type { StatusChange } from '../observe/events/status-recorder.ts'
-import { aboutServers, auditSentence, detailOf, isAboutServer } from './audit-rows.ts'
+import { aboutServers, auditSentence, detailOf, isAboutServer } from './audit-sentences.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import type { Tables } from './configuration/tables.ts'
 

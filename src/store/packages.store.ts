@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../kernel/facts.ts'
-import type { PackageRecord, PackageStore } from '../servers/packages/package-store.ts'
+import type { PackageRecord, PackageStore } from '../servers/packages/package-record.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import { digestOf } from './configuration/tables.ts'
 

@@ -1,4 +1,4 @@
-import type { Pin, PinKey } from '../gateway/pins/pin-map.ts'
+import type { Pin, PinKey } from '../gateway/pins/pinned-definitions.ts'
 import type { PinStore } from '../gateway/pins/pins.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import type { Tables } from './configuration/tables.ts'

@@ -10,10 +10,10 @@ import {
   type StopStep,
 } from '../kernel/server-state.ts'
 import { systemTimeOf } from '../kernel/time.ts'
-import { Joiners } from './joiners.ts'
 import type { Exit, ProcessUsage } from './platform/platform.ts'
 import { type Ending, endingOf, endOf, isCleanExit, isPermanent, restartAfter } from './restart-policy.ts'
 import type { StartSlots } from './start-slots.ts'
+import { StartWaiters } from './start-waiters.ts'
 
 /** A process that was started. It may or may not become a running tool server. */
 export interface Launched {
@@ -65,7 +65,7 @@ export class Runner {
   readonly #deps: RunnerDeps
   readonly #starting: Waiter[] = []
   /** Waiting for the next start without hastening it. */
-  readonly #joining = new Joiners()
+  readonly #joining = new StartWaiters()
   readonly #stopping: (() => void)[] = []
   readonly #startsAt: number[] = []
   #state: ServerState = { status: 'stopped' }

@@ -4,7 +4,7 @@ import type { Life, Resources, ServerState, StartOutcome } from '../kernel/serve
 import { CallFailure } from '../mcp/protocol/call-failure.ts'
 import { launch, type McpConnection, type OnLine, type Streams } from './launcher.ts'
 import type { Places } from './places/places.ts'
-import { ResourceSampler, SAMPLE_EVERY_MS, type Sampled } from './process/resources.ts'
+import { ResourceSampler, SAMPLE_EVERY_MS, type Sampled } from './process/resource-sampler.ts'
 import { StartFailure } from './process/start-child.ts'
 import { type Graces, gracesWithin } from './process/stop-ladder.ts'
 import { Runner } from './runner.ts'

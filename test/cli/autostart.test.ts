@@ -9,7 +9,7 @@ import { findCommand } from '../../src/cli/commands/all-commands.ts'
 import type { Context } from '../../src/cli/run/command-context.ts'
 import { readGiven } from '../../src/cli/run/read-arguments.ts'
 import { readConfig } from '../../src/kernel/config/config.ts'
-import { readFlags } from '../../src/kernel/config/flags.ts'
+import { readFlags } from '../../src/kernel/config/up-flags.ts'
 import { runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
 

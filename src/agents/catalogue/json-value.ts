@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isObject } from '../../kernel/json/json-checks.ts'
-import { sorted } from '../../kernel/json/sorted.ts'
+import { sorted } from '../../kernel/json/sorted-keys.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 

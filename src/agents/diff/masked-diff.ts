@@ -1,5 +1,5 @@
-import { type Change, compare } from '../../kernel/compare.ts'
-import { publicArgs, publicCommand } from '../../kernel/secrets/public-view.ts'
+import { type Change, compare } from '../../kernel/list-diff.ts'
+import { publicArgs, publicCommand } from '../../kernel/secrets/public-command.ts'
 import { MASK, maskArgs, maskUrl } from '../../kernel/secrets/secrets.ts'
 import type { Definition } from '../catalogue/server-definition.ts'
 

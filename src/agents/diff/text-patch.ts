@@ -1,4 +1,4 @@
-import { compare } from '../../kernel/compare.ts'
+import { compare } from '../../kernel/list-diff.ts'
 import { revisionOf, type Splice, spliced } from '../formats/text-edits.ts'
 
 /** One position at which two texts differ. The lines around it are for finding it in a third text. */

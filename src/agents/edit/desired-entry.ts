@@ -5,7 +5,7 @@ import {
   keepMaskedUrl,
   keepMaskedValues,
   originOf,
-} from '../../servers/shared/write-back.ts'
+} from '../../servers/shared/keep-masked-values.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
 import { forAgent } from '../catalogue/agent-references.ts'
 import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { realpathSync } from 'node:fs'
-import { Turns } from '../../kernel/async/turns.ts'
+import { KeyedQueue } from '../../kernel/async/keyed-queue.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { ConfigFile, ConfigTarget } from '../catalogue/agent-catalogue.ts'
@@ -60,7 +60,7 @@ const MAX_TRIES = 3
 /** Opens agents' files for changes. All changes that concern a file run one after another, from reading to saving. */
 export class FileWriter {
   readonly #deps: Deps
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedQueue()
   /** The length of the content that each file is known to have had. */
   readonly #knownBytes = new Map<string, number>()
   #recovered: Promise<void> | undefined

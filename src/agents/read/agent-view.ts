@@ -1,5 +1,5 @@
 import { memo } from '../../kernel/memo.ts'
-import { publicArgs, publicCommand } from '../../kernel/secrets/public-view.ts'
+import { publicArgs, publicCommand } from '../../kernel/secrets/public-command.ts'
 import { maskArgs, maskCommand, maskUrl, maskValues } from '../../kernel/secrets/secrets.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Detected } from '../catalogue/agent-catalogue.ts'

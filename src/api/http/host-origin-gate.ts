@@ -1,5 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { HttpRequest } from '../../kernel/http/exchange.ts'
+import type { HttpRequest } from '../../kernel/http/http-types.ts'
 
 const MAX_URL_BYTES = 8192
 

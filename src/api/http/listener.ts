@@ -9,7 +9,7 @@ import {
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { AppError, problemOf } from '../../kernel/errors.ts'
-import type { HttpListener } from '../../kernel/http/exchange.ts'
+import type { HttpListener } from '../../kernel/http/http-types.ts'
 import type { Gate } from './host-origin-gate.ts'
 import { PlainConnections } from './plain/plain-connections.ts'
 import { MAX_HEAD_BYTES } from './plain/request-head.ts'

@@ -1,4 +1,4 @@
-import { Turns } from '../../kernel/async/turns.ts'
+import { KeyedQueue } from '../../kernel/async/keyed-queue.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
 import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
@@ -37,7 +37,7 @@ export function createSecrets({ store, facts, secrets, usedBy, now }: Deps) {
   /** Changes with each value. Not stored: no process outlives Toolroom. */
   const versions = new Map<string, number>()
   let lastVersion = 0
-  const turns = new Turns()
+  const turns = new KeyedQueue()
 
   function mask({ name, value }: SecretRecord): void {
     secrets.set(owner(name), [value])

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
+import { bindOf } from '../../kernel/config/bind-address.ts'
 import type { Config, Origin } from '../../kernel/config/config.ts'
 import { changedConfig, readConfigFile } from '../../kernel/config/config-file.ts'
-import { bindOf } from '../../kernel/config/host.ts'
 import {
   envName,
   type RunningSettings,

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import type { Config } from '../../kernel/config/config.ts'
-import { lastingProgram } from '../../kernel/config/lasting-program.ts'
+import { lastingProgram } from '../../kernel/config/npx-program-copy.ts'
 import { serviceFile } from '../../kernel/config/paths.ts'
 import { runningInstance } from '../../kernel/config/running-instance.ts'
 import { prepareDataFolder } from '../../kernel/config/system/data-folder.ts'

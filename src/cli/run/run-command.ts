@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { dirname } from 'node:path'
 import { type Config, readConfig } from '../../kernel/config/config.ts'
-import { readFlags } from '../../kernel/config/flags.ts'
+import { readFlags } from '../../kernel/config/up-flags.ts'
 import { EXIT } from '../../kernel/exit.ts'
 import { columns } from './columns.ts'
 import type { Command } from './command.ts'

@@ -1,4 +1,4 @@
-import { readContainerCommand } from '../../kernel/containers/container-command.ts'
+import { readContainerCommand } from '../../kernel/containers/docker-run-command.ts'
 import type { StdioServer } from './any-server.ts'
 import type { Confinement } from './isolation.ts'
 

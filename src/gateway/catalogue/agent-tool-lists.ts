@@ -1,5 +1,5 @@
 import { memo } from '../../kernel/memo.ts'
-import { type Definition, renamed, writtenLike } from '../../mcp/protocol/lists.ts'
+import { type Definition, renamed, writtenLike } from '../../mcp/protocol/listed-definitions.ts'
 import { headerProblem } from '../../mcp/protocol/mcp-headers.ts'
 import { type OfferSettings, settingOf } from '../../servers/shared/server-fields.ts'
 import { type ListResult, listResult } from './merge-prompts-and-resources.ts'

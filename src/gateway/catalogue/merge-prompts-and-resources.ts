@@ -1,4 +1,9 @@
-import { type Definition, definitionText, type OtherLists, renamed } from '../../mcp/protocol/lists.ts'
+import {
+  type Definition,
+  definitionText,
+  type OtherLists,
+  renamed,
+} from '../../mcp/protocol/listed-definitions.ts'
 import { type Conflict, nameTools } from './tool-names.ts'
 import { parseTemplate, type UriTemplate } from './uri-template.ts'
 import { isPage, isWrapped, pagesOf, unwrap, wrap } from './wrapped-uri.ts'

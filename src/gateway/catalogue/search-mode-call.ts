@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
-import { type Definition, definitionText } from '../../mcp/protocol/lists.ts'
+import { type Definition, definitionText } from '../../mcp/protocol/listed-definitions.ts'
 import { memberOf, RawJson, textOf } from '../../mcp/protocol/raw-json.ts'
 import type { AgentToolList, OfferedTool } from './agent-tool-lists.ts'
 import { CALL_TOOL, DEFAULT_LIMIT, FIND_TOOLS, MAX_LIMIT, MAX_QUERY } from './tool-search-index.ts'

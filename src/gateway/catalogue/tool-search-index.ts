@@ -1,4 +1,4 @@
-import type { Definition } from '../../mcp/protocol/lists.ts'
+import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 
 export interface SearchResult {
   /** The best matches first. */

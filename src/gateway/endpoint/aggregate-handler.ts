@@ -1,6 +1,6 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { memo } from '../../kernel/memo.ts'
-import type { Params } from '../../mcp/protocol/call.ts'
+import type { Params } from '../../mcp/protocol/call-options.ts'
 import { CallResult } from '../../mcp/protocol/json-rpc-message.ts'
 import { CODES, UI, uiIn } from '../../mcp/protocol/mcp-constants.ts'
 import { memberOf, RawJson, rewritten, withMembers } from '../../mcp/protocol/raw-json.ts'

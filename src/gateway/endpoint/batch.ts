@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../../kernel/http/exchange.ts'
+import type { HttpResponse } from '../../kernel/http/http-types.ts'
 import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-checks.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { itemsOf } from '../../mcp/protocol/raw-json.ts'

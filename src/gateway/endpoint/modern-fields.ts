@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../../kernel/json/json-checks.ts'
-import type { CallResult, Params } from '../../mcp/protocol/call.ts'
+import type { CallResult, Params } from '../../mcp/protocol/call-options.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
 import {
   CODES,

@@ -1,5 +1,5 @@
 import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
-import type { HttpResponse } from '../../kernel/http/exchange.ts'
+import type { HttpResponse } from '../../kernel/http/http-types.ts'
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { InFlight } from '../../mcp/client/pending-requests.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { sorted } from '../../kernel/json/sorted.ts'
+import { sorted } from '../../kernel/json/sorted-keys.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import type { Incoming } from '../messages/incoming-message.ts'
 import { RpcError } from '../messages/rpc-error.ts'

@@ -1,6 +1,6 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { idIn } from '../../kernel/wire.ts'
-import { type CallRecorder, codeOf } from '../../servers/shared/calls.ts'
+import { type CallRecorder, codeOf } from '../../servers/shared/call-recorder.ts'
 import { settingOf } from '../../servers/shared/server-fields.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import { serverIn } from '../catalogue/tool-names.ts'

@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
-import type { Params } from '../../mcp/protocol/call.ts'
+import type { Params } from '../../mcp/protocol/call-options.ts'
 import {
   CODES,
   type Era,

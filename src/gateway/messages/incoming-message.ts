@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { AnyRequest } from '../../kernel/http/exchange.ts'
+import type { AnyRequest } from '../../kernel/http/http-types.ts'
 import { type ByteRange, isDeeperThan, isObject, MAX_REQUEST_DEPTH } from '../../kernel/json/json-checks.ts'
 
-import type { Params } from '../../mcp/protocol/call.ts'
+import type { Params } from '../../mcp/protocol/call-options.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
 import {
   CODES,

@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../../kernel/http/exchange.ts'
+import type { HttpResponse } from '../../kernel/http/http-types.ts'
 import { LARGE_BYTES } from '../../mcp/protocol/raw-json.ts'
 import type { RequestId, RpcError } from './rpc-error.ts'
 

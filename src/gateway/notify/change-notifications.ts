@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../../kernel/http/exchange.ts'
+import type { HttpResponse } from '../../kernel/http/http-types.ts'
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { CODES, META } from '../../mcp/protocol/mcp-constants.ts'
 import { RawJson, textOf, withMembers, withMeta } from '../../mcp/protocol/raw-json.ts'

@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
-import type { CallingClient, Params } from '../../mcp/protocol/call.ts'
+import type { CallingClient, Params } from '../../mcp/protocol/call-options.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
 import { CODES, META } from '../../mcp/protocol/mcp-constants.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'

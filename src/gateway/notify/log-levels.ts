@@ -1,6 +1,6 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
-import { within } from '../../kernel/within.ts'
-import type { Params } from '../../mcp/protocol/call.ts'
+import { within } from '../../kernel/time-limit.ts'
+import type { Params } from '../../mcp/protocol/call-options.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { RpcError } from '../messages/rpc-error.ts'
 import type { IsReceiver, SubscribableServers, Subscriber } from './subscriber.ts'

@@ -1,4 +1,4 @@
-import type { CallOptions } from '../../mcp/protocol/call.ts'
+import type { CallOptions } from '../../mcp/protocol/call-options.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
 import type { Era } from '../../mcp/protocol/mcp-constants.ts'
 import { memberOf, type RawJson, withMembers } from '../../mcp/protocol/raw-json.ts'

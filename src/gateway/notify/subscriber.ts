@@ -1,5 +1,5 @@
 import { memo } from '../../kernel/memo.ts'
-import type { CallingClient } from '../../mcp/protocol/call.ts'
+import type { CallingClient } from '../../mcp/protocol/call-options.ts'
 import type { AgentScope, Session } from '../sessions/sessions.ts'
 
 /** Receives notifications of servers: a session, a `subscriptions/listen` request, or a request until it is answered. */

@@ -1,7 +1,7 @@
 import { pointer } from '../../kernel/errors.ts'
-import { sorted } from '../../kernel/json/sorted.ts'
+import { sorted } from '../../kernel/json/sorted-keys.ts'
 import type { ToolDiff } from '../../kernel/tool-fields.ts'
-import type { Definition } from '../../mcp/protocol/lists.ts'
+import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import { visible, wordDiff } from './word-diff.ts'
 
 interface ChangedTool {

@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
 import { Tool, ToolKey, type ToolList } from '../../kernel/tool-fields.ts'
 import { callerOf, operationsOf, wholeList } from '../../kernel/wire.ts'
-import type { Definition } from '../../mcp/protocol/lists.ts'
+import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import {
   type Catalogues,
   INSTRUCTIONS,

@@ -3,7 +3,7 @@ import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { HeldChange, ToolDiff } from '../../kernel/tool-fields.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { Definition } from '../../mcp/protocol/lists.ts'
+import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import {
   type Catalogues,
   instructionsIn,
@@ -11,9 +11,9 @@ import {
   type Pinning,
 } from '../../servers/shared/catalogues.ts'
 import { hashOf } from '../../servers/shared/definition-hash.ts'
+import type { ChangeLog } from './definition-change-log.ts'
 import { diffsOf, MAX_TOOLS } from './definition-diff.ts'
-import type { ChangeLog } from './log-changes.ts'
-import { type Pin, type PinKey, PinnedDefinitions } from './pin-map.ts'
+import { type Pin, type PinKey, PinnedDefinitions } from './pinned-definitions.ts'
 
 /** Keeps pins across restarts of Toolroom. */
 export interface PinStore {

@@ -1,4 +1,4 @@
-import { type Change, compare } from '../../kernel/compare.ts'
+import { type Change, compare } from '../../kernel/list-diff.ts'
 
 export interface Word {
   readonly op: Change['kind']

@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
-import type { Params } from '../../mcp/protocol/call.ts'
+import type { Params } from '../../mcp/protocol/call-options.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { RpcError } from '../messages/rpc-error.ts'
 import { type EventStream, messageOf } from './event-stream.ts'

@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../../kernel/http/exchange.ts'
+import type { HttpResponse } from '../../kernel/http/http-types.ts'
 import { textOf } from '../../mcp/protocol/raw-json.ts'
 
 /** What a stream needs to be resumable. */

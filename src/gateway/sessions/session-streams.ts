@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../../kernel/http/exchange.ts'
+import type { HttpResponse } from '../../kernel/http/http-types.ts'
 import { invalidRequest, type RpcError } from '../messages/rpc-error.ts'
 import { type DropCounter, EventStream, messageOf, type ReplayBuffer, SSE_HEADERS } from './event-stream.ts'
 

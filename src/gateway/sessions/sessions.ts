@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { InFlight } from '../../mcp/client/pending-requests.ts'
-import type { ClientProfile } from '../../mcp/protocol/call.ts'
-import type { AskedSession } from './ask-session.ts'
-import { type OnInstanceNote, SessionClient } from './calling-clients.ts'
+import type { CallingClient, ClientProfile, InstanceOwner } from '../../mcp/protocol/call-options.ts'
+import { type AskedSession, askSession } from './ask-session.ts'
 import { DropCounter, ReplayBuffers } from './event-stream.ts'
+import type { OnInstanceNote } from './modern-request-client.ts'
 import { SessionStreams } from './session-streams.ts'
 
 /** What an agent sees: the servers of its agent type, or only the server of its endpoint. */
@@ -134,6 +134,43 @@ export class Sessions {
 }
 
 const isBusy = ({ pending, streams }: Session): boolean => pending.size > 0 || streams.isListening
+
+/** The session of a legacy agent as the client of servers. */
+class SessionClient implements CallingClient, InstanceOwner {
+  readonly id: string
+  readonly sessionId: string
+  readonly agentType: string
+  readonly profile: ClientProfile
+  readonly shares = new Set<string>()
+  readonly notify: OnInstanceNote
+  readonly onStarted: (serverId: string) => Promise<unknown> | undefined
+  readonly #session: () => Session
+
+  constructor(
+    { id, agentType }: { readonly id: string; readonly agentType: string },
+    profile: ClientProfile,
+    session: () => Session,
+    { notify, onStarted }: Pick<SessionClient, 'notify' | 'onStarted'>,
+  ) {
+    this.onStarted = onStarted
+    this.id = id
+    this.sessionId = id
+    this.agentType = agentType
+    this.profile = profile
+    this.#session = session
+    this.notify = notify
+  }
+
+  get owner(): InstanceOwner {
+    return this
+  }
+
+  /** On the GET stream, because no request is pending. */
+  readonly ask = async (method: string, params: unknown): Promise<unknown> => {
+    const session = this.#session()
+    return askSession(session, session.streams.getStream, method, params).response
+  }
+}
 
 /** Identifies a client: by its session or, because a modern one has none, by its key. */
 interface Client {

@@ -1,5 +1,5 @@
 import * as Type from 'typebox'
-import { type ContainerCommand, readContainerCommand } from '../../kernel/containers/container-command.ts'
+import { type ContainerCommand, readContainerCommand } from '../../kernel/containers/docker-run-command.ts'
 import { integer, objects, text, textOrNull, texts } from '../../kernel/fields.ts'
 import type { Isolation } from '../../kernel/isolation-options.ts'
 import { type Carrier, maskArgs } from '../../kernel/secrets/secrets.ts'

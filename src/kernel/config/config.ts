@@ -4,9 +4,9 @@ import { parseEnv } from 'node:util'
 import { configError } from '../exit.ts'
 import { readForeign } from '../files/foreign-file.ts'
 import { MAX_SETTINGS_BYTES, readConfigFile } from './config-file.ts'
-import type { Flags } from './flags.ts'
 import { type Folders, foldersOf, type Platform } from './paths.ts'
 import { envName, flagName, SETTING_NAMES, type SettingName, Settings } from './settings.ts'
+import type { Flags } from './up-flags.ts'
 
 export interface Config extends Readonly<Settings> {
   readonly folders: Folders

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { configError } from '../exit.ts'
 import { writeDurably } from '../files/durable-file.ts'
-import type { Bind } from './host.ts'
+import type { Bind } from './bind-address.ts'
 
 export interface Token {
   readonly value: string

@@ -1,5 +1,5 @@
-import { plainText } from './plain-text.ts'
 import { MASK, maskText } from './secrets.ts'
+import { plainText } from './strip-terminal-codes.ts'
 
 const MIN_LENGTH = 8
 

@@ -5,9 +5,9 @@ import {
   keepMaskedCommand,
   keepMaskedUrl,
   keepMaskedValues,
-} from '../../servers/shared/write-back.ts'
+} from '../../servers/shared/keep-masked-values.ts'
 import { KnownSecrets } from './known-secrets.ts'
-import { publicArgs, publicCommand, publicDetail } from './public-view.ts'
+import { publicArgs, publicCommand, publicDetail } from './public-command.ts'
 import { maskArgs, maskText, maskUrl, secretsIn } from './secrets.ts'
 
 const key = 'ghp_0123456789abcdefghijABCDEFGHIJ'

@@ -1,6 +1,6 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
-import type { ClientProfile, Params } from '../protocol/call.ts'
 import { CallFailure } from '../protocol/call-failure.ts'
+import type { ClientProfile, Params } from '../protocol/call-options.ts'
 import { metaOf } from '../protocol/json-rpc-message.ts'
 import {
   CODES,

@@ -1,7 +1,11 @@
 import { invalidAt, isDeeperThan, isObject, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-checks.ts'
-
-import type { CallResult, ClientDependency, OnServerRequest, TimedCallOptions } from '../protocol/call.ts'
 import { CallFailure, type FailureReason } from '../protocol/call-failure.ts'
+import type {
+  CallResult,
+  ClientDependency,
+  OnServerRequest,
+  TimedCallOptions,
+} from '../protocol/call-options.ts'
 import {
   idText,
   type Message,

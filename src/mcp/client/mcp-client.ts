@@ -1,4 +1,5 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
+import { CallFailure, type FailureReason } from '../protocol/call-failure.ts'
 import type {
   CallResult,
   ClientDependency,
@@ -6,10 +7,9 @@ import type {
   OnServerRequest,
   Params,
   TimedCallOptions,
-} from '../protocol/call.ts'
-import { CallFailure, type FailureReason } from '../protocol/call-failure.ts'
+} from '../protocol/call-options.ts'
 import { LOG_LINE_MAX_BYTES } from '../protocol/line-splitter.ts'
-import type { Definition, ListKind } from '../protocol/lists.ts'
+import type { Definition, ListKind } from '../protocol/listed-definitions.ts'
 import { RawJson, withMembers } from '../protocol/raw-json.ts'
 import { discover, type HandshakeResult } from './handshake.ts'
 import type { PeerEvents, Requester } from './json-rpc-peer.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { CallOptions } from '../protocol/call.ts'
+import type { CallOptions } from '../protocol/call-options.ts'
 import { JsonRpcPeer } from './json-rpc-peer.ts'
 
 const owner = { id: '', agentType: 'cursor', sessionId: null, notify: () => {} }

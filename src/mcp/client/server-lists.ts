@@ -1,6 +1,6 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { isMethodNotFound } from '../protocol/call-failure.ts'
-import { type Definition, keepText, type ListKind } from '../protocol/lists.ts'
+import { type Definition, keepText, type ListKind } from '../protocol/listed-definitions.ts'
 import { itemsOf, rawMember } from '../protocol/raw-json.ts'
 import type { Requester } from './json-rpc-peer.ts'
 

@@ -1,4 +1,4 @@
-import type { CallOptions, ClientDependency } from '../protocol/call.ts'
+import type { CallOptions, ClientDependency } from '../protocol/call-options.ts'
 import { metaOf } from '../protocol/json-rpc-message.ts'
 import { CODES, META, SHOWS_PAGES } from '../protocol/mcp-constants.ts'
 

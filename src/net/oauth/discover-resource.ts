@@ -1,8 +1,8 @@
-import type { Challenge } from './challenges.ts'
 import { textOf, textsOf } from './issuer-metadata.ts'
 import { OAuthFailure } from './oauth-failure.ts'
 import type { OAuthHttp } from './oauth-http.ts'
 import { validScopes } from './scopes.ts'
+import type { Challenge } from './www-authenticate.ts'
 
 /** What a server publishes about its authorization (RFC 9728). */
 export interface ResourceInfo {

@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Answers, METADATA, metadataOf, openIssuer } from '../../../test/fixtures/oauth-quirks/issuer.ts'
-import { bearerChallenge } from './challenges.ts'
 import { discoverIssuer } from './discover-issuer.ts'
 import { discoverResource } from './discover-resource.ts'
 import { OAuthFailure } from './oauth-failure.ts'
 import { OAuthHttp } from './oauth-http.ts'
+import { bearerChallenge } from './www-authenticate.ts'
 
 const RESOURCE = '/.well-known/oauth-protected-resource'
 const OPENID = '/.well-known/openid-configuration'

@@ -7,8 +7,8 @@ import {
   sign,
 } from 'node:crypto'
 import type { ProofSigner } from '../authorizer.ts'
-import type { Challenge } from './challenges.ts'
 import type { IssuerInfo } from './issuer-metadata.ts'
+import type { Challenge } from './www-authenticate.ts'
 
 /** A private key as a JWK, so that it can be stored with the tokens that are bound to it. */
 export type ProofKey = JsonWebKey

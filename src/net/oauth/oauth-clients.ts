@@ -10,9 +10,9 @@ import {
 import { isLoopbackHost } from '../proxy.ts'
 import { type Answer, fixRegistrationAnswer } from './compatibility-fixes.ts'
 import { type IssuerInfo, textOf } from './issuer-metadata.ts'
-import { requestsThrough } from './library-fetch.ts'
 import { OAuthFailure, refusal } from './oauth-failure.ts'
 import { isPassing, type OAuthHttp, type OAuthResponse, statusFailure } from './oauth-http.ts'
+import { requestsThrough } from './oauth4webapi-fetch.ts'
 
 type AuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
 

@@ -1,4 +1,4 @@
-import { printableLine } from '../../kernel/secrets/plain-text.ts'
+import { printableLine } from '../../kernel/secrets/strip-terminal-codes.ts'
 
 /** Why a login was refused for good: another try changes nothing until the user does something. */
 type Refusal =

@@ -4,14 +4,14 @@ import {
   revocationRequest,
 } from 'oauth4webapi'
 import { isObject } from '../../kernel/json/json-checks.ts'
-import { printableLine } from '../../kernel/secrets/plain-text.ts'
+import { printableLine } from '../../kernel/secrets/strip-terminal-codes.ts'
 import { type Answer, fixTokenAnswer } from './compatibility-fixes.ts'
 import { type ProofKey, proofSigner } from './dpop.ts'
 import { type IssuerInfo, textOf } from './issuer-metadata.ts'
-import { requestsThrough } from './library-fetch.ts'
 import { authOf, type OAuthClient } from './oauth-clients.ts'
 import { meaningOf, type OAuthCode, OAuthFailure, refusal } from './oauth-failure.ts'
 import { isPassing, type OAuthHttp, type OAuthResponse, statusFailure } from './oauth-http.ts'
+import { requestsThrough } from './oauth4webapi-fetch.ts'
 import { scopesIn } from './scopes.ts'
 
 export interface TokenSet {

@@ -1,7 +1,7 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
-import { plainText } from '../../kernel/secrets/plain-text.ts'
 import { hasKeyShape, isSecretName, MASK } from '../../kernel/secrets/secrets.ts'
+import { plainText } from '../../kernel/secrets/strip-terminal-codes.ts'
 
 /** Far more than any tool has, and little enough for a recursive function. */
 const MAX_DEPTH = 100

@@ -1,6 +1,6 @@
 import type { Facts } from '../../kernel/facts.ts'
 import { LEVEL_RANK, LEVELS, type Level, type LogEntry } from '../../kernel/log.ts'
-import { plainText } from '../../kernel/secrets/plain-text.ts'
+import { plainText } from '../../kernel/secrets/strip-terminal-codes.ts'
 import { type Line, LineRateLimit, type RateRules, SERVER_RATE } from './line-rate-limit.ts'
 
 interface Deps {

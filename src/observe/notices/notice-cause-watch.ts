@@ -1,5 +1,5 @@
 import type { FactBus, Facts } from '../../kernel/facts.ts'
-import type { Orphan } from '../../kernel/orphan.ts'
+import type { Orphan } from '../../kernel/orphan-process.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import type { NoticeBoard } from './notice-board.ts'
 import * as cause from './notice-causes.ts'

@@ -1,4 +1,4 @@
-import type { Orphan } from '../../kernel/orphan.ts'
+import type { Orphan } from '../../kernel/orphan-process.ts'
 import type { Trouble } from '../../servers/shared/upstream.ts'
 import type { Cause } from './notices.schema.ts'
 

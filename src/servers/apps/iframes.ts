@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { AppError } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/json/json-checks.ts'
-import type { CallOptions, CallResult } from '../../mcp/protocol/call.ts'
 import { CallFailure } from '../../mcp/protocol/call-failure.ts'
+import type { CallOptions, CallResult } from '../../mcp/protocol/call-options.ts'
 import { iframePolicy } from './iframe-policy.ts'
 
 const LIFETIME_MS = 60_000

@@ -6,7 +6,7 @@ import type { Catalogues } from '../shared/catalogues.ts'
 import { type References, secretNamesIn } from '../shared/definition/definition-references.ts'
 import { type ConnectionFailure, failureOf } from './connection-failure.ts'
 import type { ConnectionReport, HttpServer, Status } from './http-servers.schema.ts'
-import { loginServerOf, resolveServer } from './resolve-server.ts'
+import { loginServerOf, resolveServer } from './resolve-server-references.ts'
 
 export interface ConnectionWatchDeps {
   readonly openClient: (options: Omit<HttpMcpClientOptions, 'version' | 'network'>) => HttpMcpClient

@@ -4,7 +4,7 @@ import { MASK } from '../../kernel/secrets/secrets.ts'
 import { component, mapOf, orNull, Timestamp } from '../../kernel/wire.ts'
 import { AuthView } from '../logins/logins.schema.ts'
 import { type OAuthConfig, OAuthInput } from '../logins/oauth-settings.ts'
-import { REQUEST_S_DESCRIPTION } from '../shared/calls.ts'
+import { REQUEST_S_DESCRIPTION } from '../shared/call-recorder.ts'
 import {
   describedFields,
   healthSchema,

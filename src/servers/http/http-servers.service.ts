@@ -6,11 +6,11 @@ import type { HttpMcpClientOptions } from '../../mcp/transports/http/http-mcp-cl
 import type { LoginProblem, LoginServer } from '../logins/login-record.ts'
 import { keptOAuth, maskOAuth } from '../logins/oauth-settings.ts'
 import { commandLine, type Diagnosis, explained } from '../shared/diagnosis.ts'
+import { keepMaskedUrl, keepMaskedValues } from '../shared/keep-masked-values.ts'
 import { changedOffer, type Stats } from '../shared/server-fields.ts'
 import { type RegistryDeps, ServerRegistry } from '../shared/server-registry.ts'
 import { toolListOf } from '../shared/tool-view.ts'
-import { listText, ViewTexts } from '../shared/view-texts.ts'
-import { keepMaskedUrl, keepMaskedValues } from '../shared/write-back.ts'
+import { listText, ViewTexts } from '../shared/view-json-cache.ts'
 import { SettingFailure } from './connection-failure.ts'
 import {
   type ConnectionState,
@@ -29,7 +29,7 @@ import {
 import { HttpUpstream } from './http-upstream.ts'
 import { definitionOf, type Shown, viewOf } from './http-view.ts'
 import type { LoginPort } from './login-wait.ts'
-import { checkedUrl, isSameOrigin, loginServerOf, resolveServer } from './resolve-server.ts'
+import { checkedUrl, isSameOrigin, loginServerOf, resolveServer } from './resolve-server-references.ts'
 
 interface Deps extends RegistryDeps<HttpServer>, ConnectionWatchDeps {
   /** Tests a connection step by step. Never rejects, and takes at most 10 s. */

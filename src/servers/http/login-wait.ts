@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/json/json-checks.ts'
-import type { CallOptions } from '../../mcp/protocol/call.ts'
 import { CallFailure } from '../../mcp/protocol/call-failure.ts'
+import type { CallOptions } from '../../mcp/protocol/call-options.ts'
 import { plainOf } from '../../mcp/protocol/raw-json.ts'
 import { failureOf } from './connection-failure.ts'
 

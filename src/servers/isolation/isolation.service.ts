@@ -1,5 +1,5 @@
 import * as Type from 'typebox'
-import { IMAGE_NAME } from '../../kernel/containers/container-command.ts'
+import { IMAGE_NAME } from '../../kernel/containers/docker-run-command.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
 import { boolean, closed, text, textOrNull } from '../../kernel/fields.ts'
 import { type Caller, component, orNull } from '../../kernel/wire.ts'

@@ -1,8 +1,8 @@
 import type { AuditEntry } from '../../kernel/facts.ts'
-import type { Challenge } from '../../net/oauth/challenges.ts'
 import type { IssuerInfo } from '../../net/oauth/issuer-metadata.ts'
 import type { OAuthClient } from '../../net/oauth/oauth-clients.ts'
 import type { TokenSet } from '../../net/oauth/tokens.ts'
+import type { Challenge } from '../../net/oauth/www-authenticate.ts'
 import type { OAuthConfig } from './oauth-settings.ts'
 
 /** An HTTP server as logins see it, with its references resolved. */

@@ -1,10 +1,10 @@
 import { memo } from '../../kernel/memo.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Authorizer, AuthRefusal, AuthToken } from '../../net/authorizer.ts'
-import { bearerChallenge, type Challenge } from '../../net/oauth/challenges.ts'
 import { proofSigner } from '../../net/oauth/dpop.ts'
 import { OAuthFailure } from '../../net/oauth/oauth-failure.ts'
 import { refreshTokens, type TokenSet } from '../../net/oauth/tokens.ts'
+import { bearerChallenge, type Challenge } from '../../net/oauth/www-authenticate.ts'
 import type { LoginFlow } from './login-flow.ts'
 import {
   bindingOf,
@@ -15,7 +15,7 @@ import {
 } from './login-record.ts'
 import type { AuthView } from './logins.schema.ts'
 import type { PendingLogin } from './pending-logins.ts'
-import { problemOf, Refresher } from './refresher.ts'
+import { problemOf, TokenRefresher } from './token-refresher.ts'
 
 interface Deps {
   readonly store: Pick<LoginStore, 'find' | 'save' | 'removeClient'>
@@ -35,7 +35,7 @@ const MAX_STEP_UPS = 2
 export class ServerLogin {
   readonly #id: string
   readonly #deps: Deps
-  readonly #refresher: Refresher
+  readonly #refresher: TokenRefresher
   /** What the server said when it asked for a login. */
   challenge: Challenge | undefined
   #wasRefused = false
@@ -54,7 +54,7 @@ export class ServerLogin {
   constructor(id: string, deps: Deps) {
     this.#id = id
     this.#deps = deps
-    this.#refresher = new Refresher(deps.now)
+    this.#refresher = new TokenRefresher(deps.now)
   }
 
   /** The stored login, unless it belongs to another definition of the server. */

@@ -2,7 +2,7 @@ import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
 import { integer, text } from '../../kernel/fields.ts'
-import type { Orphan, OrphanEnd } from '../../kernel/orphan.ts'
+import type { Orphan, OrphanEnd } from '../../kernel/orphan-process.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { type Caller, component, listOf, Timestamp } from '../../kernel/wire.ts'
 

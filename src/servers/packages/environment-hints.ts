@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readForeign } from '../../kernel/files/foreign-file.ts'
-import type { EnvHint } from './package-store.ts'
-import { objectsIn, readJson } from './raw-json.ts'
+import { objectsIn, readJson } from './foreign-json.ts'
+import type { EnvHint } from './package-record.ts'
 
 const README_MAX_BYTES = 512 * 1024
 const MAX_HINTS = 30

@@ -5,15 +5,14 @@ import type { AuditEntry } from '../../kernel/facts.ts'
 import { markFolder } from '../../kernel/files/durable-file.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { JobHandle } from '../jobs/jobs.ts'
-import { outside, walkDependencies } from './dependency-walk.ts'
-import { inspect, packageFolder } from './inspect-package.ts'
-import { checksSources, type Npm, type NpmVersions } from './npm.ts'
 import { npmInstall, npmInstallWithScripts } from './npm-install.ts'
-import { type PackageFolders, type Placed, removeFolder } from './package-folders.ts'
+import { checksSources, type Npm, type NpmVersions } from './npm-version.ts'
+import { type PackageFolders, type Placed, packageFolder, removeFolder } from './package-folders.ts'
+import type { InstalledVersion, PackageRecord, PackageStore } from './package-record.ts'
 import { idOf, type Spec } from './package-spec.ts'
-import type { InstalledVersion, PackageRecord, PackageStore } from './package-store.ts'
-import { objectOf, readJson } from './raw-json.ts'
+import { readInstalled } from './read-installed-version.ts'
 import { type Chosen, choose, type ManifestReader, type Registry } from './registry/npm-registry.ts'
+import { checkLock, type IsRegistryUrl, walkDependencies } from './registry-only-dependencies.ts'
 
 export interface InstallDeps {
   readonly store: PackageStore
@@ -69,7 +68,7 @@ export async function fetchPackage(
     await checkLock(staging, chosen.name, registryUrls(deps.registry, reader))
     if (allowScripts) await npmInstallWithScripts(deps.npm, what, { signal, onLine: line })
     phase('checking')
-    const installed = await inspect(staging, chosen, { scriptsRan: allowScripts, now: deps.now() })
+    const installed = await readInstalled(staging, chosen, { scriptsRan: allowScripts, now: deps.now() })
     signal.throwIfAborted()
     return { chosen, installed, staging }
   } catch (error) {
@@ -141,30 +140,3 @@ function explained(name: string, error: unknown): unknown {
   const isFull = code === 'ENOSPC' || code === 'EDQUOT'
   return isFull ? diskFull(`The disk is full, so '${name}' was not installed`, error) : error
 }
-
-/** True when a registry that npm uses delivers this version of a package from this URL. */
-type IsRegistryUrl = (name: string, version: string, url: string) => Promise<boolean>
-
-/**
- * Throws unless every package that npm resolved came from the registry. A link, a git repository, a URL of another host
- * or a file is refused, also one that only a package's own lock file names.
- */
-export async function checkLock(folder: string, name: string, isRegistryUrl: IsRegistryUrl): Promise<void> {
-  const { packages } = readJson(join(folder, 'package-lock.json'))
-  for (const [path, raw] of Object.entries(objectOf(packages))) {
-    if (path === '') continue
-    const { link, inBundle, resolved, version, name: realName } = objectOf(raw)
-    const place = PLACE.exec(path)?.[1]
-    const isPlain = place !== undefined && link === undefined
-    if (isPlain && resolved === undefined && inBundle === true) continue // came with the package that contains it
-    const isFromRegistry =
-      isPlain &&
-      typeof version === 'string' &&
-      typeof resolved === 'string' &&
-      (await isRegistryUrl(typeof realName === 'string' ? realName : place, version, resolved))
-    if (!isFromRegistry) throw outside({ name }, 'it', place ?? path)
-  }
-}
-
-/** A package in node_modules, or in that of another package. Anything else is a folder somewhere on the disk. */
-const PLACE = /^node_modules\/(?:(?:@[^/]+\/)?(?!\.)[^/]+\/node_modules\/)*((?:@[^/]+\/)?(?!\.)[^/]+)$/

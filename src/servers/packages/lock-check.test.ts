@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { checkLock } from './install-package.ts'
+import { checkLock } from './registry-only-dependencies.ts'
 
 const REGISTRY = 'https://npm.tools.example/'
 const isRegistryUrl = async (_: string, __: string, url: string) => url.startsWith(REGISTRY)

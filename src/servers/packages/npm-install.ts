@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { AppError } from '../../kernel/errors.ts'
-import { checksSources, type Npm, type NpmVersions } from './npm.ts'
 import { explainNpm, PROBLEM, UNPACKED_IN_PART } from './npm-failure.ts'
+import { checksSources, type Npm, type NpmVersions } from './npm-version.ts'
 
 const INSTALL_MS = 10 * 60_000
 const MAX_PROBLEMS = 200

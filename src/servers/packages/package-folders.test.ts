@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { markFolder } from '../../kernel/files/durable-file.ts'
 import { PackageFolders } from './package-folders.ts'
-import type { InstalledVersion, PackageRecord } from './package-store.ts'
+import type { InstalledVersion, PackageRecord } from './package-record.ts'
 
 const noLinks = () => false
 

@@ -12,7 +12,7 @@ import {
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { IS_WINDOWS, isMarked, renameOver, syncFolder } from '../../kernel/files/durable-file.ts'
-import type { PackageRecord } from './package-store.ts'
+import type { PackageRecord } from './package-record.ts'
 
 /** A version in its place that is not in use yet. */
 export interface Placed {
@@ -148,6 +148,10 @@ const STAGING = '.staging'
 const CURRENT = 'current'
 /** The link, and its next one before it is renamed. */
 const LINK = /^current(?:\.[0-9a-f]{8})?$/
+
+/** Where npm installs a package below a folder. */
+export const packageFolder = (folder: string, name: string): string =>
+  join(folder, 'node_modules', ...name.split('/'))
 
 export const removeFolder = (folder: string): Promise<void> =>
   rm(folder, { recursive: true, force: true, maxRetries: 3 })

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../../kernel/errors.ts'
 import type { Program } from '../../kernel/server-plan.ts'
-import { packageFolder } from './inspect-package.ts'
 import type { PackageFolders } from './package-folders.ts'
-import type { InstalledVersion, PackageRecord, PackageStore } from './package-store.ts'
+import { packageFolder } from './package-folders.ts'
+import type { InstalledVersion, PackageRecord, PackageStore } from './package-record.ts'
 
 /** By its name or its id. Throws an AppError. */
 export function findPackage(records: readonly PackageRecord[], key: string): PackageRecord {

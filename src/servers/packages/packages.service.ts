@@ -1,17 +1,16 @@
 import { existsSync } from 'node:fs'
-import { Turns } from '../../kernel/async/turns.ts'
+import { KeyedQueue } from '../../kernel/async/keyed-queue.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { Network } from '../../net/connection-pool.ts'
 import type { JobHandle, Jobs } from '../jobs/jobs.ts'
 import { nameOfPackage } from '../shared/definition/server-name.ts'
-import { packageFolder } from './inspect-package.ts'
 import { activate, fetchPackage, undoneEntry } from './install-package.ts'
-import { removeFolder } from './package-folders.ts'
+import { packageFolder, removeFolder } from './package-folders.ts'
 import { chooseBin, findPackage } from './package-program.ts'
+import type { PackageRecord } from './package-record.ts'
 import { isNewer, parseSpec, type Spec } from './package-spec.ts'
-import type { PackageRecord } from './package-store.ts'
 import type {
   Installed,
   InstallInput,
@@ -21,7 +20,7 @@ import type {
   SearchInput,
   Updated,
 } from './packages.schema.ts'
-import { refreshPackages } from './refresh-packages.ts'
+import { refreshPackages } from './refresh-latest-versions.ts'
 import { searchMcpRegistry } from './registry/mcp-registry.ts'
 import type { Registry } from './registry/npm-registry.ts'
 import { type PreparedUpdate, prepareUpdate, switchVersion, type UpdateDeps } from './update-package.ts'
@@ -48,7 +47,7 @@ export interface StartedJob<T> {
 export class Packages {
   readonly #deps: Deps
   /** One change of a package at a time. */
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedQueue()
   #refreshing: Promise<RefreshedPackage[]> | undefined
 
   constructor(deps: Deps) {

@@ -5,8 +5,8 @@ import type { JobHandle } from '../jobs/jobs.ts'
 import { activate, type Fetched, fetchPackage, type InstallDeps, undoneEntry } from './install-package.ts'
 import { removeFolder } from './package-folders.ts'
 import { chooseBin, programAt } from './package-program.ts'
+import type { PackageRecord } from './package-record.ts'
 import type { Spec } from './package-spec.ts'
-import type { PackageRecord } from './package-store.ts'
 
 /** A registered server that runs from a package. */
 export interface PackageServer {

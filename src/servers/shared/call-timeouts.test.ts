@@ -4,7 +4,7 @@ import { openRelay } from '../../../test/support/relay.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
 import { DeadlineTimer } from '../../mcp/client/pending-requests.ts'
-import { requestMs, startWaitMs } from './calls.ts'
+import { requestMs, startWaitMs } from './call-recorder.ts'
 
 describe('the time limit of a request', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FactBus, type Facts } from '../../kernel/facts.ts'
-import type { OtherLists } from '../../mcp/protocol/lists.ts'
+import type { OtherLists } from '../../mcp/protocol/listed-definitions.ts'
 import { type Catalogue, Catalogues, type DiscoveredServer } from './catalogues.ts'
 
 const CAN = { tools: {}, prompts: {}, resources: {} }

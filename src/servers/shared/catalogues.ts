@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import type { FactBus } from '../../kernel/facts.ts'
 import { memo } from '../../kernel/memo.ts'
 import type { HeldChange, ToolDiff } from '../../kernel/tool-fields.ts'
-import type { ClientDependency } from '../../mcp/protocol/call.ts'
+import type { ClientDependency } from '../../mcp/protocol/call-options.ts'
 import {
   type Definition,
   definitionText,
   keepText,
   type OtherLists,
   writtenText,
-} from '../../mcp/protocol/lists.ts'
+} from '../../mcp/protocol/listed-definitions.ts'
 import { differenceOf } from './definition-hash.ts'
 
 /** The description and the lists of a server, as of its last run. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { sorted } from '../../kernel/json/sorted.ts'
+import { sorted } from '../../kernel/json/sorted-keys.ts'
 import { memo } from '../../kernel/memo.ts'
-import type { Definition } from '../../mcp/protocol/lists.ts'
+import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 
 /** SHA-256 of a definition, independent of the order of its keys. */
 export const hashOf = memo((definition: Definition): string =>

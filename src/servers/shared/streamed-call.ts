@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError, problemOf, unexpected } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { CallOptions, CallResult } from '../../mcp/protocol/call.ts'
+import type { CallOptions, CallResult } from '../../mcp/protocol/call-options.ts'
 import { CODES, META } from '../../mcp/protocol/mcp-constants.ts'
 import type { Elicitations } from './elicitations.ts'
 

@@ -1,7 +1,7 @@
 import { memo } from '../../kernel/memo.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { HeldChange, Tool, ToolList } from '../../kernel/tool-fields.ts'
-import type { Definition } from '../../mcp/protocol/lists.ts'
+import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import type { Catalogue } from './catalogues.ts'
 import { hashOf } from './definition-hash.ts'
 import { type OfferSettings, settingOf } from './server-fields.ts'

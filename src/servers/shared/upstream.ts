@@ -1,7 +1,7 @@
 import type { LastError } from '../../kernel/server-state.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { CallingClient, CallOptions, CallResult } from '../../mcp/protocol/call.ts'
-import type { Definition } from '../../mcp/protocol/lists.ts'
+import type { CallingClient, CallOptions, CallResult } from '../../mcp/protocol/call-options.ts'
+import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import type { Catalogue, DiscoveredServer } from './catalogues.ts'
 import type { OfferSettings } from './server-fields.ts'
 

@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../kernel/error-catalogue.ts'
 import { invalidField } from '../../kernel/errors.ts'
 import * as tool from '../../kernel/tool-fields.ts'
 import { type Caller, callerOf, listOf, NO_CONTENT, operationsOf } from '../../kernel/wire.ts'
-import type { CallOptions, CallResult } from '../../mcp/protocol/call.ts'
+import type { CallOptions, CallResult } from '../../mcp/protocol/call-options.ts'
 import { Diagnosis } from './diagnosis.ts'
 import { ElicitationAnswer, ElicitationKey, type Elicitations } from './elicitations.ts'
 import {

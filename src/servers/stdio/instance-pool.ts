@@ -1,7 +1,7 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { Plan } from '../../kernel/server-plan.ts'
 import type { Life, Resources, ServerState, StartOutcome } from '../../kernel/server-state.ts'
-import type { InstanceOwner } from '../../mcp/protocol/call.ts'
+import type { InstanceOwner } from '../../mcp/protocol/call-options.ts'
 import type { StdioClient } from '../../mcp/transports/stdio/stdio-client.ts'
 import type { Supervisor } from '../../supervisor/supervisor.ts'
 import type { DiscoveredServer } from '../shared/catalogues.ts'

@@ -1,14 +1,14 @@
-import { Turns } from '../../kernel/async/turns.ts'
+import { KeyedQueue } from '../../kernel/async/keyed-queue.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { ServerState, StartOutcome } from '../../kernel/server-state.ts'
+import { within } from '../../kernel/time-limit.ts'
 import type { ToolList } from '../../kernel/tool-fields.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import { within } from '../../kernel/within.ts'
 import { type RegistryDeps, ServerRegistry } from '../shared/server-registry.ts'
 import { toolListOf } from '../shared/tool-view.ts'
 import type { Engine, InstancePool } from './instance-pool.ts'
-import { placeOf } from './isolation.ts'
+import { placeOf } from './isolation-settings.ts'
 import type { DesiredState, Server } from './servers.schema.ts'
 import { notRunning, startError, unlisted } from './start-errors.ts'
 
@@ -35,7 +35,7 @@ const NOT_STARTING: readonly ServerState['status'][] = ['stopped', 'stopping']
 /** Start, stop and restart of STDIO servers, and which of them should run. */
 export abstract class ServerLifecycle<D extends LifecycleDeps> extends ServerRegistry<Server, D> {
   /** Serializes the changes of each server. The restarts that follow from them are not awaited. */
-  protected readonly turns = new Turns()
+  protected readonly turns = new KeyedQueue()
 
   /** Waits at most `waitS` seconds until the server runs. */
   start(key: string, waitS: number, by: Caller) {

@@ -1,8 +1,8 @@
 import * as Type from 'typebox'
 import { boolean, integer, optional, partial } from '../../kernel/fields.ts'
 import { orNull } from '../../kernel/wire.ts'
-import { REQUEST_S_DESCRIPTION } from '../shared/calls.ts'
-import { isolationInput, isolationView } from './isolation.ts'
+import { REQUEST_S_DESCRIPTION } from '../shared/call-recorder.ts'
+import { isolationInput, isolationView } from './isolation-settings.ts'
 
 const seconds = (minimum: number, maximum: number, description: string) =>
   integer(description, { minimum, maximum })

@@ -1,7 +1,7 @@
 import { invalidField } from '../../kernel/errors.ts'
 import type { Isolation } from '../../kernel/isolation-options.ts'
 import type { Plan, Program, RestartRules, Timeouts } from '../../kernel/server-plan.ts'
-import { DEFAULT_OPTIONS, isolationOver } from './isolation.ts'
+import { DEFAULT_OPTIONS, isolationOver } from './isolation-settings.ts'
 import type { RunSettingsInput, Sharing, StartMode } from './run-settings.schema.ts'
 
 /** How a server is run, as stored: when it starts, its time limits, and what happens when its process ends. */

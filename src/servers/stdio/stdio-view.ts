@@ -1,15 +1,15 @@
 import { memo } from '../../kernel/memo.ts'
-import { publicArgs, publicCommand } from '../../kernel/secrets/public-view.ts'
+import { publicArgs, publicCommand } from '../../kernel/secrets/public-command.ts'
 import { maskArgs, maskCommand, maskValues } from '../../kernel/secrets/secrets.ts'
 import { laterDelays, type RestartRules } from '../../kernel/server-plan.ts'
 import type { LastExit } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { ClientDependency } from '../../mcp/protocol/call.ts'
+import type { ClientDependency } from '../../mcp/protocol/call-options.ts'
 import type { Catalogue } from '../shared/catalogues.ts'
 import type { Health, Stats } from '../shared/server-fields.ts'
 import { tokensOf } from '../shared/tool-view.ts'
 import { type Engine, type Instance, type ServerLife, sumOf } from './instance-pool.ts'
-import { placeOf, shownOptions } from './isolation.ts'
+import { placeOf, shownOptions } from './isolation-settings.ts'
 import type { DesiredState, InstanceView, Live, Server, ServerView } from './servers.schema.ts'
 
 /** The stored fields of a server, with secrets masked, as a caller with the token sees them. */

@@ -12,7 +12,7 @@ import {
   sizeOf,
   type Views,
   viewsOf,
-} from './block.ts'
+} from './call-block.ts'
 
 /** Bytes of a request id. Longer ones need more space. */
 const ID_BYTES = 32

@@ -6,9 +6,9 @@ import type {
   SealedPayload,
 } from '../../observe/calls/call-store.ts'
 import type { Connection } from '../sqlite/connection.ts'
-import { type CallHead, headAt, type NewBlock } from './block.ts'
-import { Blocks, type StoredBlock } from './blocks.ts'
-import { blockFilter, isWithin, matchingRows } from './match.ts'
+import { blockFilter, isWithin, matchingRows } from './block-filter.ts'
+import { type CallHead, headAt, type NewBlock } from './call-block.ts'
+import { Blocks, type StoredBlock } from './stored-blocks.ts'
 
 export interface Limits {
   readonly maxRows: number

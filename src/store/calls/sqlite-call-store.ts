@@ -10,10 +10,10 @@ import type {
 import type { Connection } from '../sqlite/connection.ts'
 import { mayGrow } from '../sqlite/disk-space.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite-errors.ts'
-import { DamagedBlock, type NewBlock } from './block.ts'
 import { BlockQueue } from './block-writer.ts'
+import { DamagedBlock, type NewBlock } from './call-block.ts'
 import { CallDatabase, type Limits } from './call-database.ts'
-import { openCallFile, replaceCallFile } from './call-file.ts'
+import { openCallFile, replaceCallFile } from './open-call-database.ts'
 
 export interface CallStoreOptions {
   readonly path: string

@@ -5,13 +5,13 @@ import { type InsertObject, Kysely, SqliteDialect, sql, type Transaction } from 
 import { AppError, diskFull } from '../../kernel/errors.ts'
 import { StartError } from '../../kernel/exit.ts'
 import type { AuditEntry, FactBus, Facts } from '../../kernel/facts.ts'
-import { setAside } from '../sqlite/data-file.ts'
+import { setAside } from '../sqlite/database-file.ts'
 import { DiskReserve } from '../sqlite/disk-space.ts'
 import { closeSqlite, type Sqlite, type Value } from '../sqlite/sqlite.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite-errors.ts'
 import { Backups } from './backups.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { type AfterDamage, openIntact, refuseDamaged } from './open-file.ts'
+import { type AfterDamage, openIntact, refuseDamaged } from './open-configuration-database.ts'
 import type { Tables } from './tables.ts'
 
 const CHECK_EVERY_MS = 60_000

@@ -7,7 +7,7 @@ import { idsOf, openDatabase, randomText, settle } from '../../../test/support/l
 import { entry, ModelLog } from '../../../test/support/log-model.ts'
 import type { ResolvedFilter, StoredEntry } from '../../observe/logs/log-store.ts'
 import { Connection } from '../sqlite/connection.ts'
-import { migrate } from '../sqlite/data-file.ts'
+import { migrate } from '../sqlite/database-file.ts'
 import { TextIndex } from './index/text-index.ts'
 import { LOG_SCHEMA } from './log-schema.ts'
 import { readHistogram } from './read/histogram.ts'

@@ -1,12 +1,12 @@
 import type { LogLine } from '../../observe/logs/logs.schema.ts'
-import type { Schema } from '../sqlite/data-file.ts'
+import type { Schema } from '../sqlite/database-file.ts'
 import { sharesOf } from './write/server-shares.ts'
 
 /**
  * The tables of `logs.db`.
  *
  * Every index ends in the id, so it is an ordered list of ids. The most common lines (a server's `stderr` at level
- * info) have no index entry besides `logs_server`. `read/query.ts` names the index to use and repeats its WHERE
+ * info) have no index entry besides `logs_server`. `read/log-query.ts` names the index to use and repeats its WHERE
  * clause literally, because SQLite uses a partial index only then.
  *
  * `spans` maps time ranges to id ranges. It replaces an index on `ts` and stays correct when the clock jumps. `parts`

@@ -13,10 +13,10 @@ import type {
 } from '../../observe/logs/log-store.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite-errors.ts'
 import { LogDatabase, type LogFileOptions } from './log-database.ts'
-import { setAsideLog } from './log-file.ts'
+import { setAsideLog } from './open-log-database.ts'
 import { downloadChunks } from './read/download.ts'
-import type { Chunk, ChunkRequest } from './read/reading.ts'
-import { sizesFor } from './write/space.ts'
+import type { Chunk, ChunkRequest } from './read/page-reader.ts'
+import { sizesFor } from './write/log-space.ts'
 
 export interface LogOptions extends LogFileOptions {
   /** Called when background maintenance fails. The log remains usable. */

@@ -8,7 +8,7 @@ import { FactBus } from '../../kernel/facts.ts'
 import { WINDOWS, type WindowName } from '../../observe/metrics/metric-history.ts'
 import type { Recorder } from '../../observe/metrics/record/recorder.ts'
 import { Connection } from '../sqlite/connection.ts'
-import { migrate } from '../sqlite/data-file.ts'
+import { migrate } from '../sqlite/database-file.ts'
 import { openSqlite } from '../sqlite/sqlite.ts'
 import { METRICS_SCHEMA } from './metrics-schema.ts'
 

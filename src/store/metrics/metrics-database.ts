@@ -13,7 +13,7 @@ import type { SeriesRow } from '../../observe/metrics/record/series-table.ts'
 import type { Connection } from '../sqlite/connection.ts'
 import type { Value } from '../sqlite/sqlite.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite-errors.ts'
-import { openMetricsFile, replaceMetricsFile } from './metrics-file.ts'
+import { openMetricsFile, replaceMetricsFile } from './open-metrics-database.ts'
 
 interface MetricsDatabaseOptions {
   readonly path: string

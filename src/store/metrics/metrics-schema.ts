@@ -1,4 +1,4 @@
-import type { Schema } from '../sqlite/data-file.ts'
+import type { Schema } from '../sqlite/database-file.ts'
 
 /**
  * The tables of `metrics.db`. A block contains the cells of 64 series in one second, minute or hour

@@ -11,7 +11,7 @@ import type {
 } from '../../observe/logs/log-store.ts'
 import { downloadChunks } from '../logs/read/download.ts'
 import { batches } from '../logs/write/batches.ts'
-import { sizesFor } from '../logs/write/space.ts'
+import { sizesFor } from '../logs/write/log-space.ts'
 import type { StoreThread } from './store-thread.ts'
 
 /** Limits one message, so that a batch of long lines is not in memory several times. */

@@ -11,7 +11,7 @@ import {
   type Result,
   type Setup,
   type StoreName,
-} from './messages.ts'
+} from './thread-messages.ts'
 
 export interface ThreadOptions extends Setup, Pick<LogOptions, 'onDamaged' | 'onDiscarded' | 'onError'> {
   /** The bundled `worker.ts`. */

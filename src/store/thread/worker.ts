@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { SqliteCallStore } from '../calls/sqlite-call-store.ts'
 import { SqliteLogStore } from '../logs/sqlite-log-store.ts'
-import { failureOf, type Message, type Request, type Setup } from './messages.ts'
+import { failureOf, type Message, type Request, type Setup } from './thread-messages.ts'
 
 /** Runs the stores in a worker thread, because SQLite calls are synchronous and would block the service. */
 function serve(port: MessagePort, setup: Setup): void {

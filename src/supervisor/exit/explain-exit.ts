@@ -1,7 +1,7 @@
 import type { SkippedScripts } from '../../kernel/server-plan.ts'
 import type { LastError } from '../../kernel/server-state.ts'
 import { CAUSES } from './exit-causes.ts'
-import { type Excerpt, excerptsOf, USAGE } from './exit-lines.ts'
+import { type Excerpt, excerptsOf, USAGE } from './output-excerpts.ts'
 
 export interface Ended {
   readonly code: number | null

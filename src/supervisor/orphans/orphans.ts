@@ -1,4 +1,4 @@
-import type { Orphan, OrphanEnd } from '../../kernel/orphan.ts'
+import type { Orphan, OrphanEnd } from '../../kernel/orphan-process.ts'
 import { maskArgs } from '../../kernel/secrets/secrets.ts'
 import type { Platform } from '../platform/platform.ts'
 import {

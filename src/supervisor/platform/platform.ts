@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
+import type { Place, Resolved } from './find-program.ts'
 import type { ProcessFacts, ProcessTable } from './process-table.ts'
-import type { Place, Resolved } from './programs.ts'
 
 /** What Toolroom needs from an operating system to run tool servers. */
 export interface Platform {

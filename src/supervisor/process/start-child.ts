@@ -2,8 +2,8 @@ import { homedir } from 'node:os'
 import { delimiter } from 'node:path'
 import type { Launch, Plan } from '../../kernel/server-plan.ts'
 import type { LastError } from '../../kernel/server-state.ts'
+import type { Resolved } from '../platform/find-program.ts'
 import type { Platform, ProcessGroup, ProcessGroups, Launch as ProcessLaunch } from '../platform/platform.ts'
-import type { Resolved } from '../platform/programs.ts'
 
 /** A start that failed. With `retry: false` the user has to change something first. */
 export class StartFailure extends Error {

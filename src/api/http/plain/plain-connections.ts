@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
-import type { HttpListener, HttpRequest } from '../../../kernel/http/exchange.ts'
+import type { HttpListener, HttpRequest } from '../../../kernel/http/http-types.ts'
 import { PlainResponse } from './plain-response.ts'
 import { type RequestHead, RequestHeads } from './request-head.ts'
 

@@ -1,6 +1,6 @@
 import { type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { HttpResponse } from '../../../kernel/http/exchange.ts'
+import type { HttpResponse } from '../../../kernel/http/http-types.ts'
 
 const VALUE = /^[\t -~]*$/
 const LAST_CHUNK = '0\r\n\r\n'

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { runs } from '../../../../test/support/full-or-short.ts'
-import type { AnyRequest, HttpResponse, WholeRequest } from '../../../kernel/http/exchange.ts'
+import type { AnyRequest, HttpResponse, WholeRequest } from '../../../kernel/http/http-types.ts'
 import { EarlyListener } from '../early-listener.ts'
 import { RequestHeads } from './request-head.ts'
 

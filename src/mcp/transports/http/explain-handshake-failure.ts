@@ -1,6 +1,6 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
-import { printableLine } from '../../../kernel/secrets/plain-text.ts'
 import { maskText } from '../../../kernel/secrets/secrets.ts'
+import { printableLine } from '../../../kernel/secrets/strip-terminal-codes.ts'
 import { RemoteFailure, timeoutFailure, tooLarge } from '../../../net/http-failure.ts'
 import { NotMcpError } from '../../client/handshake.ts'
 import { CallFailure } from '../../protocol/call-failure.ts'

@@ -1,6 +1,6 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
-import { printableLine } from '../../../kernel/secrets/plain-text.ts'
 import { maskText } from '../../../kernel/secrets/secrets.ts'
+import { printableLine } from '../../../kernel/secrets/strip-terminal-codes.ts'
 import { MEBIBYTE, RemoteFailure, tooLarge } from '../../../net/http-failure.ts'
 import type { HttpResponse } from '../../../net/http-response.ts'
 import { JsonRpcPeer, type Outgoing, type PeerEvents } from '../../client/json-rpc-peer.ts'

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { printableLine } from '../../../kernel/secrets/plain-text.ts'
+import { printableLine } from '../../../kernel/secrets/strip-terminal-codes.ts'
 import { type AuthDetail, type RemoteCode, RemoteFailure, retryAfter } from '../../../net/http-failure.ts'
 
 interface Rejection {

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openAsking } from '../../../../test/fixtures/http/asking.ts'
 import { failureOf } from '../../../../test/support/connected-peer.ts'
 import { connectedTo, textOf } from '../../../../test/support/remote.ts'
-import type { OnServerRequest } from '../../protocol/call.ts'
+import type { OnServerRequest } from '../../protocol/call-options.ts'
 
 const patient = { timeoutMs: 60_000 }
 const contentOf = (result: { value: unknown }) => JSON.parse(textOf(result) ?? '')

@@ -1,5 +1,5 @@
 import { isObject } from '../../../kernel/json/json-checks.ts'
-import { within } from '../../../kernel/within.ts'
+import { within } from '../../../kernel/time-limit.ts'
 import type { HttpResponse } from '../../../net/http-response.ts'
 import { discover, type HandshakeResult, initialize } from '../../client/handshake.ts'
 import type { JsonRpcPeer, Outgoing } from '../../client/json-rpc-peer.ts'

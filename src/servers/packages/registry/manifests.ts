@@ -1,6 +1,6 @@
 import { compare, satisfies, valid, validRange } from 'semver'
 import { isObject } from '../../../kernel/json/json-checks.ts'
-import { objectOf, own, type Raw } from '../raw-json.ts'
+import { objectOf, own, type Raw } from '../foreign-json.ts'
 
 /** What npm reads about a package when it resolves dependencies. */
 export interface Manifests {

@@ -1,10 +1,10 @@
 import { isObject } from '../../../kernel/json/json-checks.ts'
 import type { Network } from '../../../net/connection-pool.ts'
-import { objectOf, textOf, timeOf } from '../raw-json.ts'
-import { type CreateBody, creationOf, type Required } from './create-body.ts'
+import { objectOf, textOf, timeOf } from '../foreign-json.ts'
 import { deadlineIn, getJson, notAList, statusError } from './get-registry-json.ts'
 import { nearName } from './near-names.ts'
 import { repositoryOf } from './packument.ts'
+import { type CreateBody, creationOf, type Required } from './registration-from-server-json.ts'
 import { type Hit, hitOf } from './search-hit.ts'
 
 /** A server of the MCP Registry as a search result, with the request that registers it. */

@@ -1,6 +1,6 @@
 import { AppError } from '../../../kernel/errors.ts'
 import type { HttpClient } from '../../../net/http-client.ts'
-import { objectOf } from '../raw-json.ts'
+import { objectOf } from '../foreign-json.ts'
 import {
   clientFor,
   type Deadline,

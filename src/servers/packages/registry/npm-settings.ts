@@ -1,7 +1,7 @@
 import { AppError } from '../../../kernel/errors.ts'
 import type { Network } from '../../../net/connection-pool.ts'
 import { environmentSettings, isLoopbackHost, proxyFrom, type Setting } from '../../../net/proxy.ts'
-import { objectOf, own, type Raw } from '../raw-json.ts'
+import { objectOf, own, type Raw } from '../foreign-json.ts'
 
 /** The registries, logins and network settings of npm. */
 export interface NpmSettings {

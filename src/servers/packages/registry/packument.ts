@@ -1,6 +1,6 @@
 import { prerelease, rcompare, valid } from 'semver'
 import { isObject } from '../../../kernel/json/json-checks.ts'
-import { objectOf, own, type Raw, textOf, textsOf, timeOf } from '../raw-json.ts'
+import { objectOf, own, type Raw, textOf, textsOf, timeOf } from '../foreign-json.ts'
 
 /** The registry's document about a package, with every field checked. */
 export interface Packument {

@@ -1,7 +1,7 @@
 import { isObject } from '../../../kernel/json/json-checks.ts'
 import { isoTime } from '../../../kernel/time.ts'
+import { objectOf, textOf, textsOf, timeOf } from '../foreign-json.ts'
 import { isPackageName } from '../package-spec.ts'
-import { objectOf, textOf, textsOf, timeOf } from '../raw-json.ts'
 import { isVersion, latestOf, licenseOf, type Packument, personOf, repositoryOf } from './packument.ts'
 import { type RegistryFacts, type TrustFact, trustFacts } from './trust-facts.ts'
 

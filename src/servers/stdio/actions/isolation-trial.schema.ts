@@ -1,7 +1,7 @@
 import * as Type from 'typebox'
 import { boolean, closed, integer, objects, partial, text, textOrNull } from '../../../kernel/fields.ts'
 import { component } from '../../../kernel/wire.ts'
-import { isolationInput, isolationView } from '../isolation.ts'
+import { isolationInput, isolationView } from '../isolation-settings.ts'
 import { TrialReport } from './actions.schema.ts'
 
 const MAX_CALLS = 10

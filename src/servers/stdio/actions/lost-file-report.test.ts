@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ownFolder } from '../../../../test/support/folder.ts'
+import type { Outside, Refusal } from './isolation-refusals.ts'
 import { lostFilesShown, refusalsOfLost } from './lost-file-report.ts'
-import type { Outside, Refusal } from './refusals.ts'
 
 const same = (text: string) => text
 

@@ -1,5 +1,4 @@
 import { dirname } from 'node:path'
-import { MAX_LOST_FILES } from './isolation-trial.schema.ts'
 import {
   existingFolder,
   isGrantable,
@@ -8,7 +7,8 @@ import {
   MAX_REFUSALS,
   type Outside,
   type Refusal,
-} from './refusals.ts'
+} from './isolation-refusals.ts'
+import { MAX_LOST_FILES } from './isolation-trial.schema.ts'
 
 type Clean = (text: string) => string
 

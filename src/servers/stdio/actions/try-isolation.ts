@@ -1,11 +1,11 @@
 import { homedir } from 'node:os'
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
-import { checkIsolation, isolationOver, shownOptions } from '../isolation.ts'
+import { checkIsolation, isolationOver, shownOptions } from '../isolation-settings.ts'
 import type { Server } from '../servers.schema.ts'
 import type { TrialReport } from './actions.schema.ts'
+import { refusalsIn, widened } from './isolation-refusals.ts'
 import type { IsolationTrialInput, IsolationTrialReport } from './isolation-trial.schema.ts'
 import { lostFilesShown, refusalsOfLost } from './lost-file-report.ts'
-import { refusalsIn, widened } from './refusals.ts'
 import type { Tried, Watch } from './trial.ts'
 
 interface Deps {

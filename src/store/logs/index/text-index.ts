@@ -2,7 +2,7 @@ import type { Connection } from '../../sqlite/connection.ts'
 import { sqliteErrorKind } from '../../sqlite/sqlite-errors.ts'
 import type { Order } from '../read/query-sql.ts'
 import type { IndexTerms, Trigram } from './search-text.ts'
-import { lowestId, type Run, runOfLines } from './spans.ts'
+import { lowestId, type Run, runOfLines } from './time-spans.ts'
 
 /** One part of the text index: the table `text_<no>` covers every line from `first_id` to `last_id`. */
 export interface Part {

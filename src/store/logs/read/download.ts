@@ -1,5 +1,5 @@
 import type { DownloadRequest } from '../../../observe/logs/log-store.ts'
-import type { Chunk, ChunkRequest } from './reading.ts'
+import type { Chunk, ChunkRequest } from './page-reader.ts'
 
 /** Reads one chunk after the other, the first immediately. A slow consumer slows down the reading. */
 export function downloadChunks(

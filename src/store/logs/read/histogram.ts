@@ -2,8 +2,8 @@ import { LEVEL_RANK, LEVELS, type Level } from '../../../kernel/log.ts'
 import type { Histogram, HistogramRequest } from '../../../observe/logs/log-store.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 import type { Value } from '../../sqlite/sqlite.ts'
-import { logQuery } from './query.ts'
-import { type ReadContext, startWalk } from './reading.ts'
+import { logQuery } from './log-query.ts'
+import { type ReadContext, startWalk } from './page-reader.ts'
 
 /** How long lines are counted. A million lines take less on an idle computer. */
 const COUNTING_MS = 2000

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LogLine } from '../../../observe/logs/logs.schema.ts'
-import { FORMATTERS } from './reading.ts'
+import { FORMATTERS } from './page-reader.ts'
 
 const line = (given: Partial<LogLine>): LogLine => ({
   id: 7,

@@ -1,6 +1,6 @@
 import type { Connection } from '../../sqlite/connection.ts'
-import type { IdRange } from '../index/spans.ts'
-import type { Access, Condition, LogQuery } from './query.ts'
+import type { IdRange } from '../index/time-spans.ts'
+import type { Access, Condition, LogQuery } from './log-query.ts'
 import { type Found, scanSql } from './query-sql.ts'
 
 /** How many lines or list entries are sampled. */

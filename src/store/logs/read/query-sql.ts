@@ -1,5 +1,5 @@
 import type { Value } from '../../sqlite/sqlite.ts'
-import type { Access, Condition } from './query.ts'
+import type { Access, Condition } from './log-query.ts'
 
 export type Order = 'asc' | 'desc'
 

@@ -1,7 +1,7 @@
 import type { ResolvedFilter } from '../../../observe/logs/log-store.ts'
 import type { Connection } from '../../sqlite/connection.ts'
-import { logQuery } from '../read/query.ts'
-import { type ReadContext, startWalk } from '../read/reading.ts'
+import { logQuery } from '../read/log-query.ts'
+import { type ReadContext, startWalk } from '../read/page-reader.ts'
 import { countDeleted } from './server-shares.ts'
 
 /** How many audit lines may be held in memory while all other lines are deleted at once. */

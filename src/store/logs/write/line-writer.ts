@@ -3,7 +3,7 @@ import type { StoredEntry } from '../../../observe/logs/log-store.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 import type { Value } from '../../sqlite/sqlite.ts'
 import { storable } from '../index/search-text.ts'
-import { extendSpan, newestSpan, type Span, saveSpan } from '../index/spans.ts'
+import { extendSpan, newestSpan, type Span, saveSpan } from '../index/time-spans.ts'
 import { bytesOfLine, countWritten } from './server-shares.ts'
 
 /** Lines per statement. The overhead of a statement is a third of the cost of a line. */

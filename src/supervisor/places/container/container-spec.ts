@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { type ContainerCommand, readContainerCommand } from '../../../kernel/containers/container-command.ts'
+import { type ContainerCommand, readContainerCommand } from '../../../kernel/containers/docker-run-command.ts'
 import type { Isolation } from '../../../kernel/isolation-options.ts'
 import type { LastError } from '../../../kernel/server-state.ts'
 import type { Bind, ContainerSpec } from './create-request.ts'

@@ -10,7 +10,7 @@ import { atEnd, sharedByTests } from '../../../../test/support/lifetime.ts'
 import { Container, endLeftovers } from './container.ts'
 import type { ContainerSpec } from './create-request.ts'
 import { Engine, EngineError } from './engine.ts'
-import { explainEngine } from './explain-engine.ts'
+import { explainEngine } from './explain-engine-error.ts'
 import { findImage, pullImage } from './images.ts'
 
 onDisk()

@@ -5,7 +5,7 @@ import { Container, endLeftovers } from './container.ts'
 import { type Contained, specOf } from './container-spec.ts'
 import type { ContainerSpec } from './create-request.ts'
 import { Engine, EngineError, type EngineSocket, engineInfo, findEngineSocket, isRootless } from './engine.ts'
-import { engineObstacle, explainEngine, explainPull, noEngine } from './explain-engine.ts'
+import { engineObstacle, explainEngine, explainPull, noEngine } from './explain-engine-error.ts'
 import { findImage, type Image, ImagePins, type Pulling, pullImage } from './images.ts'
 
 export interface ContainersDeps {

@@ -15,7 +15,7 @@ import { atEnd } from '../../../../test/support/lifetime.ts'
 import { onPath } from '../../../../test/support/on-path.ts'
 import { refusedNamespaces } from '../../../../test/support/places.ts'
 import type { Confinement } from './mounts.ts'
-import { bubblewrapMissing, namespacesRefused } from './remedy.ts'
+import { bubblewrapMissing, namespacesRefused } from './obstacles.ts'
 import { Sandbox, type SandboxDeps } from './sandbox.ts'
 import { trialArgs } from './sandbox-arguments.ts'
 

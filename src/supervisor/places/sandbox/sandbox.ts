@@ -7,7 +7,7 @@ import type { Confine } from '../../process/start-child.ts'
 import { type Ability, able, notStarted, type Obstacle, unable } from '../ability.ts'
 import { type LostFiles, lostFiles, NO_LOST_FILES } from './lost-files.ts'
 import { type Confined, type Confinement, missingPath, mountsOf } from './mounts.ts'
-import { bubblewrapMissing, namespacesRefused, notOnThisSystem, seatbeltRefused } from './remedy.ts'
+import { bubblewrapMissing, namespacesRefused, notOnThisSystem, seatbeltRefused } from './obstacles.ts'
 import { bubblewrapArgs, seatbeltArgs, seatbeltTrialArgs, trialArgs } from './sandbox-arguments.ts'
 
 export interface SandboxDeps {

@@ -1,11 +1,11 @@
 import type { Platform } from '../platform.ts'
 import type { ProcessTable } from '../process-table.ts'
 import { INHERITED_EVERYWHERE } from '../spawning.ts'
-import { endForeign } from './end-foreign-on-unix.ts'
+import { endForeign } from './end-foreign-processes-on-unix.ts'
+import { resolveOnUnix } from './find-program-on-unix.ts'
 import { Reaper, reaperScript } from './reaper.ts'
 import type { Kill } from './signals.ts'
 import { UnixProcessGroups } from './unix-process-groups.ts'
-import { resolveOnUnix } from './unix-programs.ts'
 
 /** How Linux and macOS differ. */
 interface System {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { batchLine, UnsafeArgument } from './batch-files.ts'
-import { splitCommandLine } from './windows-table.ts'
+import { splitCommandLine } from './windows-process-table.ts'
 
 const FILE = 'C:\\Program Files (x86)\\a&b\\100%\\tool.cmd'
 const argument = fc.string({ unit: fc.constantFrom(...'ab \\"%&|<>^!()\';,=\t'), maxLength: 20 })

@@ -2,7 +2,7 @@ import type { ChildProcessByStdio } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import type { Exit, Launch, ProcessGroup, ProcessGroups, ProcessUsage } from '../platform.ts'
 import { environmentOf } from '../spawning.ts'
-import { INHERITED, merged } from './variables.ts'
+import { INHERITED, merged } from './windows-environment.ts'
 
 /** The processes of one run, and how all of them are ended. */
 export abstract class WindowsProcessGroups implements ProcessGroups {

@@ -1,13 +1,13 @@
 import type { Platform, ProcessGroupOptions, ProcessGroups } from '../platform.ts'
 import type { ProcessTable } from '../process-table.ts'
-import { endForeign } from './end-foreign-on-windows.ts'
+import { endForeign } from './end-foreign-processes-on-windows.ts'
+import { resolveOnWindows } from './find-program-on-windows.ts'
 import { JobObject } from './job-object.ts'
-import { JobObjectGroups } from './job-objects.ts'
+import { JobObjectGroups } from './job-object-groups.ts'
 import { TaskkillGroups } from './taskkill-groups.ts'
-import { INHERITED } from './variables.ts'
 import { loadWindowsApi, type WindowsApi } from './windows-api.ts'
-import { resolveOnWindows } from './windows-programs.ts'
-import { WindowsTable } from './windows-table.ts'
+import { INHERITED } from './windows-environment.ts'
+import { WindowsTable } from './windows-process-table.ts'
 
 /** Windows, with Job Objects where koffi can be loaded. */
 export function openWindows(load: () => WindowsApi = loadWindowsApi): Platform {

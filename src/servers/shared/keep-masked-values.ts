@@ -1,0 +1,87 @@
+import { AppError, type FieldError, pointer } from '../../kernel/errors.ts'
+import { publicArgs, publicCommand } from '../../kernel/secrets/public-command.ts'
+import { MASK, maskArgs, maskCommand, maskUrl } from '../../kernel/secrets/secrets.ts'
+
+/**
+ * Responses show secrets as `***`; sending `***` back keeps the stored value. Each function takes the new and the stored
+ * value and returns the one to store. It throws if nothing is stored: the mask must never become the value.
+ */
+
+/** env and headers: matched by key. */
+export function keepMaskedValues(
+  field: string,
+  incoming: Readonly<Record<string, string>>,
+  stored: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const errors: FieldError[] = []
+  const kept = Object.entries(incoming).map(([key, value]): [string, string] => {
+    if (value !== MASK) return [key, value]
+    const before = Object.hasOwn(stored, key) ? stored[key] : undefined
+    if (before === undefined) errors.push({ path: `/${field}/${pointer(key)}`, message: nothingStored })
+    return [key, before ?? '']
+  })
+  refuse(field, errors)
+  return Object.fromEntries(kept)
+}
+
+/** args: matched by position, and only if the number of arguments is the same. Both views are recognised. */
+export function keepMaskedArgs(incoming: readonly string[], stored: readonly string[]): string[] {
+  const views = [maskArgs(stored), publicArgs('', stored)]
+  const errors: FieldError[] = []
+  const kept = incoming.map((arg, index) => {
+    if (!arg.includes(MASK)) return arg
+    const before = stored[index]
+    const isShown = views.some((shown) => arg === shown[index])
+    if (before !== undefined && isShown && incoming.length === stored.length) return before
+    errors.push({
+      path: `/args/${index}`,
+      message: `contains ${MASK}, which keeps a stored argument only at the same position and with the same number of arguments`,
+    })
+    return arg
+  })
+  refuse('args', errors)
+  return kept
+}
+
+/** command: as either view shows it. */
+export function keepMaskedCommand(incoming: string, stored: string | undefined): string {
+  if (!incoming.includes(MASK)) return incoming
+  if (stored !== undefined && [maskCommand(stored), publicCommand(stored)].includes(incoming)) return stored
+  refuse('command', [{ path: '/command', message: `contains ${MASK}, ${nothingStored}` }])
+  return incoming
+}
+
+/** url: the whole URL, or single query values of the same origin. */
+export function keepMaskedUrl(incoming: string, stored: string | undefined): string {
+  if (!incoming.includes(MASK)) return incoming
+  if (stored !== undefined && incoming === maskUrl(stored)) return stored
+  const merged = stored === undefined ? undefined : mergeQuery(incoming, stored)
+  if (merged !== undefined) return merged
+  refuse('url', [{ path: '/url', message: `contains ${MASK}, ${nothingStored}` }])
+  return incoming
+}
+
+function mergeQuery(incoming: string, stored: string): string | undefined {
+  if (originOf(incoming) === undefined || originOf(incoming) !== originOf(stored)) return undefined
+  const [before, now] = [new URL(stored), new URL(incoming)]
+  for (const [key, value] of [...now.searchParams]) {
+    const kept = before.searchParams.get(key)
+    if (value === MASK && kept !== null) now.searchParams.set(key, kept)
+  }
+  return now.href.includes(MASK) ? undefined : now.href
+}
+
+/** Scheme, host and port: where a secret may be sent. Undefined if the text is not a URL. */
+export function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined
+}
+
+const nothingStored = `is ${MASK}, but no value is stored`
+
+function refuse(field: string, errors: readonly FieldError[]): void {
+  if (errors.length === 0) return
+  throw new AppError('invalid_input', `${field} contains ${MASK} where no value is stored`, {
+    errors,
+    hint: `Send the real value, or omit ${field} to keep it unchanged`,
+  })
+}
