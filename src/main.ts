@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadCompiled } from './cli/code-cache.ts'
-import { isStartError, LASTING_EXITS } from './kernel/exit.ts'
+import { isStartError, LASTING_EXITS } from './kernel/exit-codes.ts'
 
 type Up = typeof import('./compose/up.ts')
 /** The file of the service, which is a separate bundle. The build defines it. */

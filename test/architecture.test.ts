@@ -118,7 +118,7 @@ const READERS: Readonly<Record<string, string>> = {
   'agents/files/agent-lock.ts': 'our notes about locks',
   'kernel/config/config.ts': 'the file named by --env-file, which may be a pipe',
   'kernel/config/secret-key.ts': 'our key',
-  'kernel/config/token.ts': 'our token',
+  'kernel/config/auth-token.ts': 'our token',
   'kernel/config/system/port-owner.ts': '/proc',
   'kernel/config/system/data-folder.ts': 'a database that `openForeign` has opened, in parts',
   'kernel/config/running-instance.ts': 'our instance.json, /proc',

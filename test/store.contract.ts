@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AuditEntry } from '../src/kernel/facts.ts'
+import type { AuditEntry } from '../src/kernel/fact-bus.ts'
 import type { ServerRecord } from '../src/servers/shared/server-fields.ts'
 import type { ServerStore } from '../src/servers/shared/server-registry.ts'
 

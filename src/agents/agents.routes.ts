@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { operationsOf, wholeList } from '../kernel/wire.ts'
+import { operationsOf, wholeList } from '../kernel/rest-parts.ts'
 import { type IsOwner, JSON_TYPE } from '../servers/shared/upstreams.routes.ts'
 import type { Agents } from './agents.service.ts'
 import * as schema from './read/agents.schema.ts'

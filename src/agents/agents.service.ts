@@ -1,5 +1,5 @@
 import { removeStaleTemps } from '../kernel/files/durable-file.ts'
-import type { Caller } from '../kernel/wire.ts'
+import type { Caller } from '../kernel/rest-parts.ts'
 import { listText, ViewTexts } from '../servers/shared/view-json-cache.ts'
 import type { ConfigTarget } from './catalogue/agent-catalogue.ts'
 import { AGENTS, detect, isScope } from './catalogue/agent-catalogue.ts'

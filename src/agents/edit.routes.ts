@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { ErrorCode } from '../kernel/error-catalogue.ts'
 import { invalidField } from '../kernel/errors.ts'
-import { callerOf, operationsOf, wholeList } from '../kernel/wire.ts'
+import { callerOf, operationsOf, wholeList } from '../kernel/rest-parts.ts'
 import type { Agents } from './agents.service.ts'
 import * as schema from './edit/edit.schema.ts'
 import { AgentKey } from './read/agents.schema.ts'

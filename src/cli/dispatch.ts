@@ -1,4 +1,4 @@
-import { EXIT } from '../kernel/exit.ts'
+import { EXIT } from '../kernel/exit-codes.ts'
 import { VERSION } from '../kernel/version.ts'
 import { findCommand, nearestCommand, subcommandsOf } from './commands/all-commands.ts'
 import { WELCOME } from './commands/service-commands.ts'

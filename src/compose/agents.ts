@@ -14,7 +14,7 @@ import type { HttpServers } from '../servers/http/http-servers.service.ts'
 import { type ProgramOf, programFor } from '../servers/stdio/run-settings.ts'
 import type { Server } from '../servers/stdio/servers.schema.ts'
 import type { Servers } from '../servers/stdio/servers.service.ts'
-import { openOwnership } from '../store/agents.store.ts'
+import { openOwnership } from '../store/managed-entries.store.ts'
 import type { Basics } from './basics.ts'
 import type { GatewayAndServers } from './gateway-and-servers.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../kernel/config/config.ts'
-import type { FactBus } from '../kernel/facts.ts'
+import type { FactBus } from '../kernel/fact-bus.ts'
 import { createLog, type Log, type Threshold } from '../kernel/log.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { CallStore } from '../observe/calls/call-store.ts'

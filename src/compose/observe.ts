@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Agents } from '../agents/agents.service.ts'
-import { isStrong } from '../kernel/config/token.ts'
+import { isStrong } from '../kernel/config/auth-token.ts'
 import { AppError, diskFull } from '../kernel/errors.ts'
 import { redactText } from '../kernel/secrets/known-secrets.ts'
 import { VERSION } from '../kernel/version.ts'

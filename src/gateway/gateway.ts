@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { FactBus } from '../kernel/facts.ts'
+import type { FactBus } from '../kernel/fact-bus.ts'
 import type { HttpListener } from '../kernel/http/http-types.ts'
 import { isObject } from '../kernel/json/json-checks.ts'
 import type { Log } from '../kernel/log.ts'

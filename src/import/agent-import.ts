@@ -2,7 +2,7 @@ import type { Agents } from '../agents/agents.service.ts'
 import type { Definition, RegisteredServer } from '../agents/catalogue/server-definition.ts'
 import { differences, registeredAs } from '../agents/read/server-identity.ts'
 import { AppError } from '../kernel/errors.ts'
-import { type Caller, slugOf } from '../kernel/wire.ts'
+import { type Caller, slugOf } from '../kernel/rest-parts.ts'
 import {
   type AgentImportInput,
   type AgentImportItem,

@@ -1,6 +1,6 @@
 import { AppError } from '../kernel/errors.ts'
-import type { Carrier } from '../kernel/secrets/secrets.ts'
-import { type Caller, slugOf } from '../kernel/wire.ts'
+import { type Caller, slugOf } from '../kernel/rest-parts.ts'
+import type { Carrier } from '../kernel/secrets/mask-secrets.ts'
 import { secretNamesIn } from '../servers/shared/definition/definition-references.ts'
 import { moveSecrets } from '../servers/shared/definition/move-secrets.ts'
 import { npxPackage } from '../servers/shared/definition/npx-package.ts'

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { callerOf, operationsOf } from '../kernel/wire.ts'
+import { callerOf, operationsOf } from '../kernel/rest-parts.ts'
 import type { AgentImport } from './agent-import.ts'
 import type { FileExport } from './file-export.ts'
 import type { FileImport } from './file-import.ts'

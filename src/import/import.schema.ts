@@ -1,5 +1,7 @@
 import * as Type from 'typebox'
 import { ProjectPath } from '../agents/read/agents.schema.ts'
+import { component, orNull } from '../kernel/rest-parts.ts'
+import { type Carrier, maskArgs, maskCommand, maskUrl } from '../kernel/secrets/mask-secrets.ts'
 import {
   anyObject,
   boolean,
@@ -11,9 +13,7 @@ import {
   text,
   textOrNull,
   texts,
-} from '../kernel/fields.ts'
-import { type Carrier, maskArgs, maskCommand, maskUrl } from '../kernel/secrets/secrets.ts'
-import { component, orNull } from '../kernel/wire.ts'
+} from '../kernel/typebox.ts'
 import { plainSecretsIn } from '../servers/shared/definition/move-secrets.ts'
 import { npxPackage } from '../servers/shared/definition/npx-package.ts'
 import { ServerName } from '../servers/shared/server-fields.ts'

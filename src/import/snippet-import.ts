@@ -1,5 +1,5 @@
 import { AppError, invalidField } from '../kernel/errors.ts'
-import type { Caller } from '../kernel/wire.ts'
+import type { Caller } from '../kernel/rest-parts.ts'
 import { namesLike } from '../servers/shared/definition/server-name.ts'
 import { hashOf } from '../servers/shared/definition-hash.ts'
 import { explained } from '../servers/shared/diagnosis.ts'

@@ -1,6 +1,6 @@
 import { AppError } from '../kernel/errors.ts'
+import { type Caller, slugOf } from '../kernel/rest-parts.ts'
 import { problemIn } from '../kernel/validate.ts'
-import { type Caller, slugOf } from '../kernel/wire.ts'
 import { type HttpServer, HttpServerInput } from '../servers/http/http-servers.schema.ts'
 import type { HttpServers } from '../servers/http/http-servers.service.ts'
 import type { References } from '../servers/shared/definition/definition-references.ts'

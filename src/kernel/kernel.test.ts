@@ -8,11 +8,11 @@ import { PRIVATE_FILE } from '../../test/support/home-env.ts'
 import { Closer } from '../compose/closer.ts'
 import { isBlockedHost } from '../net/blocked-address.ts'
 import { revisionOf } from '../servers/shared/server-fields.ts'
-import { FactBus } from './facts.ts'
+import { FactBus } from './fact-bus.ts'
 import { writeDurably } from './files/durable-file.ts'
 import { createLog, type LogEntry } from './log.ts'
+import { ID_PATTERN, slugOf } from './rest-parts.ts'
 import { Vault } from './secrets/vault.ts'
-import { ID_PATTERN, slugOf } from './wire.ts'
 
 test.each([
   ['GitHub', 'github'],

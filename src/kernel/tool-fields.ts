@@ -1,8 +1,8 @@
 /** Tools and tool calls in the API, for both kinds of server. */
 
 import * as Type from 'typebox'
-import { anyObject, boolean, integer, objects, partial, text, textOrNull } from './fields.ts'
-import { component, orNull, Timestamp } from './wire.ts'
+import { component, orNull, Timestamp } from './rest-parts.ts'
+import { anyObject, boolean, integer, objects, partial, text, textOrNull } from './typebox.ts'
 
 const anything = anyObject()
 

@@ -1,4 +1,4 @@
-import type { FactBus, Facts } from '../kernel/facts.ts'
+import type { FactBus, Facts } from '../kernel/fact-bus.ts'
 import type { LogEntry } from '../kernel/log.ts'
 import { publicDetail } from '../kernel/secrets/public-command.ts'
 import type { LogStore } from '../observe/logs/log-store.ts'

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ownFolder } from '../../test/support/folder.ts'
-import { FactBus } from '../kernel/facts.ts'
+import { FactBus } from '../kernel/fact-bus.ts'
 import { ConfigurationDatabase } from './configuration/configuration.ts'
 import { openDesiredStates } from './desired-states.store.ts'
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import type { AuditEntry } from '../kernel/facts.ts'
+import type { AuditEntry } from '../kernel/fact-bus.ts'
 import type { DesiredStates } from '../servers/stdio/lifecycle.ts'
 import type { DesiredState } from '../servers/stdio/servers.schema.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'

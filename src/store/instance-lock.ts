@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { StartError } from '../kernel/exit.ts'
+import { StartError } from '../kernel/exit-codes.ts'
 import { writeDurably } from '../kernel/files/durable-file.ts'
 import { openSqlite } from './sqlite/sqlite.ts'
 import { sqliteErrorKind } from './sqlite/sqlite-errors.ts'

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../kernel/facts.ts'
+import type { AuditEntry } from '../kernel/fact-bus.ts'
 import type { Mutes, Notice } from '../observe/notices/notices.schema.ts'
 import type { NoticeStore } from '../observe/notices/notices.service.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'

@@ -1,4 +1,4 @@
-import { StartError } from '../kernel/exit.ts'
+import { StartError } from '../kernel/exit-codes.ts'
 import { Vault } from '../kernel/secrets/vault.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import { placeOfSecret } from './secrets.store.ts'

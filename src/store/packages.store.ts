@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../kernel/facts.ts'
+import type { AuditEntry } from '../kernel/fact-bus.ts'
 import type { PackageRecord, PackageStore } from '../servers/packages/package-record.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import { digestOf } from './configuration/tables.ts'

@@ -1,4 +1,4 @@
-import type { ServerKind } from '../kernel/facts.ts'
+import type { ServerKind } from '../kernel/fact-bus.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
 import type { CatalogueStore, StoredCatalogue } from '../servers/shared/catalogues.ts'
 import type { ServerRecord } from '../servers/shared/server-fields.ts'

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
-import { boolean, closed } from '../../kernel/fields.ts'
-import { mapOf, orNull } from '../../kernel/wire.ts'
+import { mapOf, orNull } from '../../kernel/rest-parts.ts'
+import { boolean, closed } from '../../kernel/typebox.ts'
 import type { Json } from './json-value.ts'
 
 export const FORMATS = ['json', 'jsonc', 'toml', 'yaml'] as const

@@ -1,6 +1,6 @@
 import { type Change, compare } from '../../kernel/list-diff.ts'
+import { MASK, maskArgs, maskUrl } from '../../kernel/secrets/mask-secrets.ts'
 import { publicArgs, publicCommand } from '../../kernel/secrets/public-command.ts'
-import { MASK, maskArgs, maskUrl } from '../../kernel/secrets/secrets.ts'
 import type { Definition } from '../catalogue/server-definition.ts'
 
 const CONTEXT = 3

@@ -1,4 +1,5 @@
 import * as Type from 'typebox'
+import { component, listOf, mapOf, orNull, Timestamp } from '../../kernel/rest-parts.ts'
 import {
   boolean,
   flag,
@@ -9,8 +10,7 @@ import {
   text,
   textOrNull,
   texts,
-} from '../../kernel/fields.ts'
-import { component, listOf, mapOf, orNull, Timestamp } from '../../kernel/wire.ts'
+} from '../../kernel/typebox.ts'
 import { BackupAction, ProjectPath, Revision } from '../read/agents.schema.ts'
 
 const Text = Type.String({ maxLength: 32_768 })

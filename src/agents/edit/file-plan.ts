@@ -1,6 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { AuditEntry } from '../../kernel/facts.ts'
-import type { Caller } from '../../kernel/wire.ts'
+import type { AuditEntry } from '../../kernel/fact-bus.ts'
+import type { Caller } from '../../kernel/rest-parts.ts'
 import type { ConfigFile, ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { stepName } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'

@@ -1,5 +1,5 @@
-import type { AuditEntry } from '../../kernel/facts.ts'
-import type { Caller } from '../../kernel/wire.ts'
+import type { AuditEntry } from '../../kernel/fact-bus.ts'
+import type { Caller } from '../../kernel/rest-parts.ts'
 import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import type { GatewayAddress } from '../catalogue/gateway-entry.ts'
 import { recordOf } from '../files/config-target.ts'

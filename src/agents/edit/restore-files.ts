@@ -1,6 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
+import type { Caller } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Caller } from '../../kernel/wire.ts'
 import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { AGENTS, type Platform } from '../catalogue/agent-catalogue.ts'
 import type { Json } from '../catalogue/json-value.ts'

@@ -1,6 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
+import type { Caller } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Caller } from '../../kernel/wire.ts'
 import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { hashOf, type Json, valueAt } from '../catalogue/json-value.ts'
 import {

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../kernel/facts.ts'
+import type { AuditEntry } from '../../kernel/fact-bus.ts'
 import type { KeyRecord } from '../../kernel/secrets/vault.ts'
 import type { Json, Path } from '../catalogue/json-value.ts'
 import type { Patch } from '../diff/text-patch.ts'

@@ -1,6 +1,6 @@
 import { memo } from '../../kernel/memo.ts'
+import { maskArgs, maskCommand, maskUrl, maskValues } from '../../kernel/secrets/mask-secrets.ts'
 import { publicArgs, publicCommand } from '../../kernel/secrets/public-command.ts'
-import { maskArgs, maskCommand, maskUrl, maskValues } from '../../kernel/secrets/secrets.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Detected } from '../catalogue/agent-catalogue.ts'
 import type { Agent } from '../catalogue/agent-record.ts'

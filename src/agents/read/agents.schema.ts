@@ -1,6 +1,15 @@
 import * as Type from 'typebox'
-import { boolean, integer, objects, optional, partial, text, textOrNull, texts } from '../../kernel/fields.ts'
-import { component, listOf, orNull, Timestamp } from '../../kernel/wire.ts'
+import { component, listOf, orNull, Timestamp } from '../../kernel/rest-parts.ts'
+import {
+  boolean,
+  integer,
+  objects,
+  optional,
+  partial,
+  text,
+  textOrNull,
+  texts,
+} from '../../kernel/typebox.ts'
 import { masked } from '../../servers/shared/server-fields.ts'
 
 /** No pattern: an unknown type is `not_found`. */

@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs'
-import type { FactBus } from '../../kernel/facts.ts'
+import type { FactBus } from '../../kernel/fact-bus.ts'
 import { memo } from '../../kernel/memo.ts'
 import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import type { Agent } from '../catalogue/agent-record.ts'

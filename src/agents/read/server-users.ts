@@ -1,4 +1,4 @@
-import type { FactBus, Facts } from '../../kernel/facts.ts'
+import type { FactBus, Facts } from '../../kernel/fact-bus.ts'
 import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
 import type { FileRecord } from '../files/ownership-store.ts'
 

@@ -1,7 +1,7 @@
 import * as Type from 'typebox'
-import { closed, flag, partial, text, texts } from '../../kernel/fields.ts'
+import { component, listOf, Timestamp } from '../../kernel/rest-parts.ts'
 import { NAME_PATTERN } from '../../kernel/secrets/references.ts'
-import { component, listOf, Timestamp } from '../../kernel/wire.ts'
+import { closed, flag, partial, text, texts } from '../../kernel/typebox.ts'
 
 const SecretName = text(`Servers refer to it as \`$\{secret:NAME}\` in args, env, headers and url`, {
   pattern: NAME_PATTERN,

@@ -1,9 +1,9 @@
 import { KeyedQueue } from '../../kernel/async/keyed-queue.ts'
 import { AppError } from '../../kernel/errors.ts'
-import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
+import type { AuditEntry, FactBus } from '../../kernel/fact-bus.ts'
+import type { Caller } from '../../kernel/rest-parts.ts'
 import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Caller } from '../../kernel/wire.ts'
 import type { SecretView } from './secrets.schema.ts'
 
 /** A named secret, decrypted. */

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { ErrorCode } from '../../kernel/error-catalogue.ts'
-import { callerOf, operationsOf, wholeList } from '../../kernel/wire.ts'
+import { callerOf, operationsOf, wholeList } from '../../kernel/rest-parts.ts'
 import * as schema from './settings.schema.ts'
 import type { SettingsRoom } from './settings.service.ts'
 

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { assertMayBind, newToken, saveToken, tokenFile } from '../../kernel/config/auth-token.ts'
 import { bindOf } from '../../kernel/config/bind-address.ts'
 import type { Config, Origin } from '../../kernel/config/config.ts'
 import { changedConfig, readConfigFile } from '../../kernel/config/config-file.ts'
@@ -9,13 +10,12 @@ import {
   type SettingName,
   Settings,
 } from '../../kernel/config/settings.ts'
-import { assertMayBind, newToken, saveToken, tokenFile } from '../../kernel/config/token.ts'
 import { AppError, diskFull, invalidField } from '../../kernel/errors.ts'
-import { isStartError } from '../../kernel/exit.ts'
-import type { AuditEntry } from '../../kernel/facts.ts'
+import { isStartError } from '../../kernel/exit-codes.ts'
+import type { AuditEntry } from '../../kernel/fact-bus.ts'
 import { writeDurably } from '../../kernel/files/durable-file.ts'
-import { MASK } from '../../kernel/secrets/secrets.ts'
-import type { Caller } from '../../kernel/wire.ts'
+import type { Caller } from '../../kernel/rest-parts.ts'
+import { MASK } from '../../kernel/secrets/mask-secrets.ts'
 import { FIXED, type SettingsPatch, type SettingView } from './settings.schema.ts'
 
 export interface Deps {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AppError } from '../../kernel/errors.ts'
-import type { AuditEntry } from '../../kernel/facts.ts'
+import type { AuditEntry } from '../../kernel/fact-bus.ts'
+import { operationsOf } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
-import { operationsOf } from '../../kernel/wire.ts'
 import * as schema from './sign-in.schema.ts'
 import type { LoginCodes } from './sign-in-codes.ts'
 

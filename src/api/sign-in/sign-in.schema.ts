@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
-import { closed } from '../../kernel/fields.ts'
-import { component, Timestamp } from '../../kernel/wire.ts'
+import { component, Timestamp } from '../../kernel/rest-parts.ts'
+import { closed } from '../../kernel/typebox.ts'
 
 const Code = Type.String({ minLength: 1, maxLength: 128, examples: ['kO2l0dQ0Xl5rYk3fN0rJrg'] })
 

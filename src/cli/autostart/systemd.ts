@@ -1,7 +1,7 @@
 import { existsSync, rmdirSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { basename, dirname } from 'node:path'
-import { LASTING_EXITS } from '../../kernel/exit.ts'
+import { LASTING_EXITS } from '../../kernel/exit-codes.ts'
 import { OURS, type Program, ServiceManager } from './service-manager.ts'
 
 /** A unit of the user's own systemd, which needs no root. */

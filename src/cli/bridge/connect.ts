@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { parseWords } from '../../kernel/config/parse-flags.ts'
 import { foldersOf } from '../../kernel/config/paths.ts'
-import { configError } from '../../kernel/exit.ts'
+import { configError } from '../../kernel/exit-codes.ts'
 import { LineReader, MESSAGE_MAX_BYTES } from '../../mcp/protocol/line-splitter.ts'
 import { findAddress, networkFrom, parseAddress } from '../run/service-address.ts'
 import { Bridge } from './bridge.ts'

@@ -1,6 +1,6 @@
 import type { Config } from '../../kernel/config/config.ts'
 import type { ParsedWords } from '../../kernel/config/parse-flags.ts'
-import type { EXIT } from '../../kernel/exit.ts'
+import type { EXIT } from '../../kernel/exit-codes.ts'
 import { usage } from './failure.ts'
 import type { Line, Span } from './printed-line.ts'
 import type { Api, ServiceClient } from './service-client.ts'

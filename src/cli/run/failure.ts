@@ -1,4 +1,4 @@
-import type { EXIT } from '../../kernel/exit.ts'
+import type { EXIT } from '../../kernel/exit-codes.ts'
 import type { RemoteFailure } from '../../net/http-failure.ts'
 
 /** Why a command failed: one line for the terminal, or with `--json` one document. */

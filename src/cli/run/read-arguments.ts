@@ -1,6 +1,6 @@
 import { parseWords } from '../../kernel/config/parse-flags.ts'
 import { nearest } from '../../kernel/did-you-mean.ts'
-import { isStartError } from '../../kernel/exit.ts'
+import { isStartError } from '../../kernel/exit-codes.ts'
 import { type Command, flagsOf } from './command.ts'
 import { Given } from './command-context.ts'
 import { usage } from './failure.ts'

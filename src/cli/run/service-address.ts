@@ -1,5 +1,5 @@
 import { runningInstance } from '../../kernel/config/running-instance.ts'
-import { configError } from '../../kernel/exit.ts'
+import { configError } from '../../kernel/exit-codes.ts'
 import type { Network } from '../../net/connection-pool.ts'
 import { proxyFromEnvironment } from '../../net/proxy.ts'
 

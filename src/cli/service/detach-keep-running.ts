@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EXIT, LASTING_EXITS } from '../../kernel/exit.ts'
+import { EXIT, LASTING_EXITS } from '../../kernel/exit-codes.ts'
 import { Failure } from '../run/failure.ts'
 import { configHere } from '../run/run-command.ts'
 import { startDetached } from './start-detached.ts'

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { callerOf, operationsOf } from '../../kernel/wire.ts'
+import { callerOf, operationsOf } from '../../kernel/rest-parts.ts'
 import * as schema from './visibility.schema.ts'
 import type { Visibility } from './visibility.service.ts'
 

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
-import { integer, objects, partial, text } from '../../kernel/fields.ts'
-import { component, ID_PATTERN, mapOf, orNull } from '../../kernel/wire.ts'
+import { component, ID_PATTERN, mapOf, orNull } from '../../kernel/rest-parts.ts'
+import { integer, objects, partial, text } from '../../kernel/typebox.ts'
 import { MAX_SERVERS, MAX_TOOLS, ServerId, TOOL_NAME_PATTERN } from '../../servers/shared/server-fields.ts'
 
 const ToolMode = Type.Enum(['full', 'search'], {

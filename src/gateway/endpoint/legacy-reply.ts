@@ -1,11 +1,11 @@
-import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
+import { Cancellation, type CancelSignal } from '../../kernel/cancellation.ts'
 import type { HttpResponse } from '../../kernel/http/http-types.ts'
 import { cancelled, type RequestId, type RpcError } from '../messages/rpc-error.ts'
 import { errorMessage, resultMessage, sendJson, sendResult } from '../messages/rpc-response.ts'
 import { askSession, disconnected, missingCapability, noResponse } from '../sessions/ask-session.ts'
 import { type EventStream, messageOf } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { BatchReply } from './batch.ts'
+import type { BatchReply } from './json-rpc-batch.ts'
 
 /**
  * The response to one request of a session: plain JSON, or the last event of a stream when other messages precede it. It is

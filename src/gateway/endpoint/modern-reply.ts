@@ -1,4 +1,4 @@
-import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
+import { Cancellation, type CancelSignal } from '../../kernel/cancellation.ts'
 import type { HttpResponse } from '../../kernel/http/http-types.ts'
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { InFlight } from '../../mcp/client/pending-requests.ts'

@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
-import { idIn } from '../../kernel/wire.ts'
+import { idIn } from '../../kernel/rest-parts.ts'
 import { type CallRecorder, codeOf } from '../../servers/shared/call-recorder.ts'
 import { settingOf } from '../../servers/shared/server-fields.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { callerOf, NO_CONTENT, operationsOf, wholeList } from '../../kernel/wire.ts'
+import { callerOf, NO_CONTENT, operationsOf, wholeList } from '../../kernel/rest-parts.ts'
 import * as schema from './keys.schema.ts'
 import type { Keys } from './keys.service.ts'
 

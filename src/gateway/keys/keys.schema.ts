@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
-import { closed, text } from '../../kernel/fields.ts'
-import { component, listOf, orNull, Timestamp } from '../../kernel/wire.ts'
+import { component, listOf, orNull, Timestamp } from '../../kernel/rest-parts.ts'
+import { closed, text } from '../../kernel/typebox.ts'
 
 const Name = Type.String({
   minLength: 1,

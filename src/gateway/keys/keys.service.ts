@@ -1,9 +1,9 @@
 import { hash, randomBytes } from 'node:crypto'
 import { AppError } from '../../kernel/errors.ts'
-import type { AuditEntry } from '../../kernel/facts.ts'
+import type { AuditEntry } from '../../kernel/fact-bus.ts'
+import type { Caller } from '../../kernel/rest-parts.ts'
 import type { KeyRecord } from '../../kernel/secrets/vault.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Caller } from '../../kernel/wire.ts'
 import type { KeyInput, KeyView, NewKey } from './keys.schema.ts'
 
 export interface KeyStore {

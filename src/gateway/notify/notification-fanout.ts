@@ -1,4 +1,4 @@
-import type { FactBus } from '../../kernel/facts.ts'
+import type { FactBus } from '../../kernel/fact-bus.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-resources.ts'
 import type { AgentToolLists } from '../catalogue/agent-tool-lists.ts'

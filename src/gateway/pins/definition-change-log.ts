@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../kernel/facts.ts'
+import type { AuditEntry } from '../../kernel/fact-bus.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { ToolDiff } from '../../kernel/tool-fields.ts'
 import type { PinKind } from '../../servers/shared/catalogues.ts'

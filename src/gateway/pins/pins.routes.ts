@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
+import { callerOf, operationsOf, wholeList } from '../../kernel/rest-parts.ts'
 import { Tool, ToolKey, type ToolList } from '../../kernel/tool-fields.ts'
-import { callerOf, operationsOf, wholeList } from '../../kernel/wire.ts'
 import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import {
   type Catalogues,

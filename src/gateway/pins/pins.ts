@@ -1,8 +1,8 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
+import type { AuditEntry, FactBus } from '../../kernel/fact-bus.ts'
+import type { Caller } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { HeldChange, ToolDiff } from '../../kernel/tool-fields.ts'
-import type { Caller } from '../../kernel/wire.ts'
 import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import {
   type Catalogues,

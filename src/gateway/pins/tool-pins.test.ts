@@ -8,7 +8,7 @@ import { Agent, newKey } from '../../../test/support/gateway.ts'
 import { post } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import { add } from '../../../test/support/with-servers.ts'
-import type { Facts } from '../../kernel/facts.ts'
+import type { Facts } from '../../kernel/fact-bus.ts'
 import type { Tool } from '../../kernel/tool-fields.ts'
 
 type ToolsChanged = Facts['tools_changed']

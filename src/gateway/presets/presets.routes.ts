@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { callerOf, NO_CONTENT, operationsOf, wholeList } from '../../kernel/wire.ts'
+import { callerOf, NO_CONTENT, operationsOf, wholeList } from '../../kernel/rest-parts.ts'
 import { AgentKey } from '../catalogue/visibility.schema.ts'
 import * as schema from './presets.schema.ts'
 import type { Presets } from './presets.service.ts'

@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
-import { maskCommand } from '../../kernel/secrets/secrets.ts'
+import { maskCommand } from '../../kernel/secrets/mask-secrets.ts'
 
 type Texts = Readonly<Record<string, string>>
 type Receiver =

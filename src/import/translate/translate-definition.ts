@@ -1,5 +1,5 @@
+import type { Carrier } from '../../kernel/secrets/mask-secrets.ts'
 import { writeReference } from '../../kernel/secrets/references.ts'
-import type { Carrier } from '../../kernel/secrets/secrets.ts'
 import {
   changeTexts,
   type PlacedReference,

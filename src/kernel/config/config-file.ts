@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { configError } from '../exit.ts'
+import { configError } from '../exit-codes.ts'
 import { readForeign } from '../files/foreign-file.ts'
 import { isObject } from '../json/json-checks.ts'
 import { SETTING_NAMES, type SettingName } from './settings.ts'

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { covers } from '../../../test/support/covers.ts'
+import { assertMayBind, isStrong } from './auth-token.ts'
 import { bindOf } from './bind-address.ts'
 import { readConfig } from './config.ts'
 import { foldersOf } from './paths.ts'
 import { settingRows } from './settings.ts'
-import { assertMayBind, isStrong } from './token.ts'
 import { readFlags } from './up-flags.ts'
 
 /** An empty home folder. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { configError } from '../exit.ts'
+import { configError } from '../exit-codes.ts'
 import { readForeign } from '../files/foreign-file.ts'
 import { MAX_SETTINGS_BYTES, readConfigFile } from './config-file.ts'
 import { type Folders, foldersOf, type Platform } from './paths.ts'

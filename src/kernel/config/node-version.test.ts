@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isStartError } from '../exit.ts'
+import { isStartError } from '../exit-codes.ts'
 import { assertNodeVersion } from './node-version.ts'
 
 test.each(['20.19.0', '22.12.0'])(

@@ -1,4 +1,4 @@
-import { configError } from '../exit.ts'
+import { configError } from '../exit-codes.ts'
 
 /** On Windows the SQLite add-on of older versions keeps a closed database open, so a damaged one could not be renamed. */
 const ON_WINDOWS = [22, 13] as const

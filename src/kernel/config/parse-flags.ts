@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { configError } from '../exit.ts'
+import { configError } from '../exit-codes.ts'
 
 /** By name without the dashes. */
 export type FlagTypes = Readonly<

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { configError } from '../exit.ts'
+import { configError } from '../exit-codes.ts'
 import { makeFolder, writeDurably } from '../files/durable-file.ts'
 
 /** The key that encrypts stored secrets: from the environment, or from a file outside the data folder. */

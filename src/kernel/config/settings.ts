@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
-import { boolean, closed, integer, optional, text } from '../fields.ts'
 import { LEVELS } from '../log.ts'
+import { boolean, closed, integer, optional, text } from '../typebox.ts'
 
 /** Headers with a meaning in HTTP. A token there would be lost or would break the request. */
 const RESERVED_HEADERS =

@@ -1,4 +1,4 @@
-import { configError, type StartError } from '../exit.ts'
+import { configError, type StartError } from '../exit-codes.ts'
 import { type FlagTypes, parseWords } from './parse-flags.ts'
 import { envName, flagName, SETTING_NAMES as NAMES, type SettingName, Settings } from './settings.ts'
 

@@ -1,4 +1,4 @@
-import { MASK, maskText } from './secrets.ts'
+import { MASK, maskText } from './mask-secrets.ts'
 import { plainText } from './strip-terminal-codes.ts'
 
 const MIN_LENGTH = 8

@@ -1,5 +1,5 @@
 import { isObject } from '../json/json-checks.ts'
-import { MASK, maskArgs, maskCommand } from './secrets.ts'
+import { MASK, maskArgs, maskCommand } from './mask-secrets.ts'
 
 /**
  * What a reader without the token sees of a command. Whether free text is a secret cannot be known, so only what is

@@ -1,4 +1,4 @@
-import type { CancelSignal } from '../../kernel/cancel.ts'
+import type { CancelSignal } from '../../kernel/cancellation.ts'
 
 export type { CallResult } from './json-rpc-message.ts'
 

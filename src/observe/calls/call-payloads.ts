@@ -1,4 +1,4 @@
-import type { FactBus } from '../../kernel/facts.ts'
+import type { FactBus } from '../../kernel/fact-bus.ts'
 import { LEVEL_RANK, type Log, type Threshold } from '../../kernel/log.ts'
 import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
 import type { Vault } from '../../kernel/secrets/vault.ts'

@@ -1,4 +1,4 @@
-import type { Facts } from '../../kernel/facts.ts'
+import type { Facts } from '../../kernel/fact-bus.ts'
 
 /** A completed call, as its fact was published. */
 export type CallRecord = Facts['call_completed']

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { ErrorCode } from '../../kernel/error-catalogue.ts'
+import { callerOf, operationsOf } from '../../kernel/rest-parts.ts'
 import { CallResult } from '../../kernel/tool-fields.ts'
-import { callerOf, operationsOf } from '../../kernel/wire.ts'
 import { abortOnDisconnect, type IsOwner, JSON_TYPE } from '../../servers/shared/upstreams.routes.ts'
 import * as schema from './calls.schema.ts'
 import type { Calls } from './calls.service.ts'

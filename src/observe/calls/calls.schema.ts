@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
-import { anyObject, integer, partial, text, textOrNull } from '../../kernel/fields.ts'
-import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../../kernel/wire.ts'
+import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../../kernel/rest-parts.ts'
+import { anyObject, integer, partial, text, textOrNull } from '../../kernel/typebox.ts'
 import { LABEL, LogFilters } from '../logs/logs.schema.ts'
 
 const { server_id, since, until } = LogFilters.properties

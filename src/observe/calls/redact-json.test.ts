@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
-import { isSecretName, maskText } from '../../kernel/secrets/secrets.ts'
+import { isSecretName, maskText } from '../../kernel/secrets/mask-secrets.ts'
 import { isHarmless, redactJsonText } from './redact-json.ts'
 
 const secrets = new KnownSecrets()

@@ -1,6 +1,6 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
-import { hasKeyShape, isSecretName, MASK } from '../../kernel/secrets/secrets.ts'
+import { hasKeyShape, isSecretName, MASK } from '../../kernel/secrets/mask-secrets.ts'
 import { plainText } from '../../kernel/secrets/strip-terminal-codes.ts'
 
 /** Far more than any tool has, and little enough for a recursive function. */

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
-import { anyObject, closed, text } from '../../kernel/fields.ts'
-import { component, ID_PATTERN, listOf, Timestamp } from '../../kernel/wire.ts'
+import { component, ID_PATTERN, listOf, Timestamp } from '../../kernel/rest-parts.ts'
+import { anyObject, closed, text } from '../../kernel/typebox.ts'
 import { TOOL_NAME_PATTERN } from '../../servers/shared/server-fields.ts'
 
 const fields = {

@@ -1,7 +1,7 @@
 import { AppError, invalidField } from '../../kernel/errors.ts'
-import type { AuditEntry } from '../../kernel/facts.ts'
+import type { AuditEntry } from '../../kernel/fact-bus.ts'
+import { type Caller, idIn } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
-import { type Caller, idIn } from '../../kernel/wire.ts'
 import type { SavedCall, SavedCallInput } from './saved-calls.schema.ts'
 
 export interface SavedCallRecord extends Omit<SavedCall, 'created_at' | 'updated_at'> {

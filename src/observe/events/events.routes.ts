@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { operationsOf } from '../../kernel/wire.ts'
+import { operationsOf } from '../../kernel/rest-parts.ts'
 import { EventList, EventQuery } from './events.schema.ts'
 import type { Events } from './events.service.ts'
 

@@ -1,4 +1,4 @@
-import type { FactBus } from '../../kernel/facts.ts'
+import type { FactBus } from '../../kernel/fact-bus.ts'
 
 /** A server has entered a state. */
 export interface StatusChange {

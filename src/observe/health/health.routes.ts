@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { operationsOf } from '../../kernel/wire.ts'
+import { operationsOf } from '../../kernel/rest-parts.ts'
 import { Health, type HealthCheck } from './health.service.ts'
 
 const operation = operationsOf('Health')

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
-import { textOrNull } from '../../kernel/fields.ts'
-import { component } from '../../kernel/wire.ts'
+import { component } from '../../kernel/rest-parts.ts'
+import { textOrNull } from '../../kernel/typebox.ts'
 
 const Check = Type.Object({
   name: Type.Enum(['store', 'logs', 'disk']),

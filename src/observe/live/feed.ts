@@ -1,4 +1,4 @@
-import type { FactBus, Facts } from '../../kernel/facts.ts'
+import type { FactBus, Facts } from '../../kernel/fact-bus.ts'
 import type { ServerState } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Topic } from './live.schema.ts'

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
-import { operationsOf } from '../../kernel/wire.ts'
+import { operationsOf } from '../../kernel/rest-parts.ts'
 
 const operation = operationsOf('Metrics')
 const description = [

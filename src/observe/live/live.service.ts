@@ -1,4 +1,4 @@
-import type { FactBus } from '../../kernel/facts.ts'
+import type { FactBus } from '../../kernel/fact-bus.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { problemIn } from '../../kernel/validate.ts'
 import { Feed, publishFacts } from './feed.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { FactBus } from '../../kernel/facts.ts'
+import { FactBus } from '../../kernel/fact-bus.ts'
 import type { LoggedLine } from '../../kernel/log.ts'
 import { problemIn } from '../../kernel/validate.ts'
 import { createLive } from './live.service.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { AppError } from '../../kernel/errors.ts'
-import { FactBus } from '../../kernel/facts.ts'
+import { FactBus } from '../../kernel/fact-bus.ts'
 import type { LogEntry } from '../../kernel/log.ts'
 import { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
 import { LogPipeline } from './log-pipeline.ts'

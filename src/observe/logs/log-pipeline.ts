@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../kernel/errors.ts'
-import type { FactBus } from '../../kernel/facts.ts'
+import type { FactBus } from '../../kernel/fact-bus.ts'
 import type { LogEntry, LoggedLine } from '../../kernel/log.ts'
 import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
 import { redactEntry } from './log-redaction.ts'

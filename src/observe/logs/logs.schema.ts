@@ -1,7 +1,7 @@
 import * as Type from 'typebox'
-import { anyObject, boolean, integer, objects, partial, text, textOrNull } from '../../kernel/fields.ts'
 import { LEVELS, SOURCES, STREAMS } from '../../kernel/log.ts'
-import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../../kernel/wire.ts'
+import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../../kernel/rest-parts.ts'
+import { anyObject, boolean, integer, objects, partial, text, textOrNull } from '../../kernel/typebox.ts'
 import { Instant, stepField } from '../time-range.ts'
 
 export const LABEL = '^[^\\u0000-\\u001f\\u007f]{1,256}$'

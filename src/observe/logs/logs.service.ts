@@ -1,8 +1,8 @@
 import { invalidField } from '../../kernel/errors.ts'
-import type { AuditEntry } from '../../kernel/facts.ts'
+import type { AuditEntry } from '../../kernel/fact-bus.ts'
 import { LEVELS, type Level } from '../../kernel/log.ts'
+import type { Caller } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Caller } from '../../kernel/wire.ts'
 import { timeRange } from '../time-range.ts'
 import type { Histogram as Counted, LogStore, ResolvedFilter } from './log-store.ts'
 import type {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { FactBus } from '../../kernel/facts.ts'
+import { FactBus } from '../../kernel/fact-bus.ts'
 import type { LogEntry } from '../../kernel/log.ts'
 import { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
 import { LogPipeline } from './log-pipeline.ts'

@@ -1,4 +1,4 @@
-import type { Facts } from '../../kernel/facts.ts'
+import type { Facts } from '../../kernel/fact-bus.ts'
 import { LEVEL_RANK, LEVELS, type Level, type LogEntry } from '../../kernel/log.ts'
 import { plainText } from '../../kernel/secrets/strip-terminal-codes.ts'
 import { type Line, LineRateLimit, type RateRules, SERVER_RATE } from './line-rate-limit.ts'

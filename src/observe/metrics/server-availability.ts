@@ -1,4 +1,4 @@
-import type { FactBus } from '../../kernel/facts.ts'
+import type { FactBus } from '../../kernel/fact-bus.ts'
 import type { Resources } from '../../kernel/server-state.ts'
 import { floorTo } from './metric-history.ts'
 import { type MetricsStore, SERVER_STEP_MS, type ServerLevel, type ServerPeriod } from './metrics-store.ts'

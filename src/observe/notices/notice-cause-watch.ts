@@ -1,4 +1,4 @@
-import type { FactBus, Facts } from '../../kernel/facts.ts'
+import type { FactBus, Facts } from '../../kernel/fact-bus.ts'
 import type { Orphan } from '../../kernel/orphan-process.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import type { NoticeBoard } from './notice-board.ts'

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { callerOf, operationsOf } from '../../kernel/wire.ts'
+import { callerOf, operationsOf } from '../../kernel/rest-parts.ts'
 import type { IsOwner } from '../../servers/shared/upstreams.routes.ts'
 import * as schema from './notices.schema.ts'
 import type { Notices } from './notices.service.ts'

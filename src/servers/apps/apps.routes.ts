@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
-import { closed, text } from '../../kernel/fields.ts'
+import { component, ID_PATTERN, operationsOf, Timestamp } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
-import { component, ID_PATTERN, operationsOf, Timestamp } from '../../kernel/wire.ts'
+import { closed, text } from '../../kernel/typebox.ts'
 import { abortOnDisconnect } from '../shared/upstreams.routes.ts'
 import type { Iframes } from './iframes.ts'
 

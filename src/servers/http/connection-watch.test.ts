@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { FactBus } from '../../kernel/facts.ts'
+import { FactBus } from '../../kernel/fact-bus.ts'
 import { ConnectionWatch } from './connection-watch.ts'
 import { DEFAULTS, type HttpServer } from './http-servers.schema.ts'
 

@@ -1,4 +1,4 @@
-import type { FactBus } from '../../kernel/facts.ts'
+import type { FactBus } from '../../kernel/fact-bus.ts'
 import { systemTimeOf } from '../../kernel/time.ts'
 import type { HttpMcpClient, HttpMcpClientOptions } from '../../mcp/transports/http/http-mcp-client.ts'
 import type { Logins } from '../logins/logins.ts'

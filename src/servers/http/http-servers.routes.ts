@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { operationsOf } from '../../kernel/wire.ts'
+import { operationsOf } from '../../kernel/rest-parts.ts'
 import type { Elicitations } from '../shared/elicitations.ts'
 import { ServerKey } from '../shared/server-fields.ts'
 import { type IsOwner, upstreamRoutes } from '../shared/upstreams.routes.ts'

@@ -1,5 +1,5 @@
 import { memo } from '../../kernel/memo.ts'
-import { maskUrl, maskValues } from '../../kernel/secrets/secrets.ts'
+import { maskUrl, maskValues } from '../../kernel/secrets/mask-secrets.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { AuthView } from '../logins/logins.schema.ts'
 import { maskOAuth } from '../logins/oauth-settings.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { Cancellation } from '../../kernel/cancel.ts'
+import { Cancellation } from '../../kernel/cancellation.ts'
 import type { CallOptions, OnServerRequest } from '../../mcp/protocol/call-options.ts'
 import { RawJson } from '../../mcp/protocol/raw-json.ts'
 import { awaitLogin, isLoginMissing, type LoginPort } from './login-wait.ts'

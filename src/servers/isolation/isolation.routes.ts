@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { ErrorCode } from '../../kernel/error-catalogue.ts'
-import { AsyncQuery, callerOf, operationsOf, StartedJob } from '../../kernel/wire.ts'
+import { AsyncQuery, callerOf, operationsOf, StartedJob } from '../../kernel/rest-parts.ts'
 import { IsolationAbilities, type IsolationRoom, PulledImage, PullInput } from './isolation.service.ts'
 
 const operation = operationsOf('Isolation')

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
-import { anyObject, objects, texts } from '../../kernel/fields.ts'
+import { component, listOf, operationsOf, orNull, Timestamp, wholeList } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
-import { component, listOf, operationsOf, orNull, Timestamp, wholeList } from '../../kernel/wire.ts'
+import { anyObject, objects, texts } from '../../kernel/typebox.ts'
 import type { Job, Jobs } from './jobs.ts'
 
 const operation = operationsOf('Jobs')

@@ -1,5 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { Caller } from '../../kernel/wire.ts'
+import type { Caller } from '../../kernel/rest-parts.ts'
 import { readCallback } from '../../net/oauth/authorization.ts'
 import { OAuthFailure } from '../../net/oauth/oauth-failure.ts'
 import { exchangeCode } from '../../net/oauth/tokens.ts'

@@ -1,4 +1,4 @@
-import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
+import type { AuditEntry, FactBus } from '../../kernel/fact-bus.ts'
 import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
 import type { FlowDeps, LoginFlow } from './login-flow.ts'
 import { type LoginProblem, type LoginServer, type LoginStore, secretsOf } from './login-record.ts'

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../kernel/facts.ts'
+import type { AuditEntry } from '../../kernel/fact-bus.ts'
 import type { IssuerInfo } from '../../net/oauth/issuer-metadata.ts'
 import type { OAuthClient } from '../../net/oauth/oauth-clients.ts'
 import type { TokenSet } from '../../net/oauth/tokens.ts'

@@ -1,6 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
+import type { Caller } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Caller } from '../../kernel/wire.ts'
 import { OAuthFailure } from '../../net/oauth/oauth-failure.ts'
 import { hidePending, type LoginContext } from './login-context.ts'
 import { bindingOf, type LoginProblem, type LoginServer } from './login-record.ts'

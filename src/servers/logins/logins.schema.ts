@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
-import { text, texts } from '../../kernel/fields.ts'
-import { component, orNull, Timestamp } from '../../kernel/wire.ts'
+import { component, orNull, Timestamp } from '../../kernel/rest-parts.ts'
+import { text, texts } from '../../kernel/typebox.ts'
 
 const Scopes = Type.Array(Type.String(), { examples: [['read', 'write']] })
 

@@ -1,5 +1,5 @@
+import type { Caller } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Caller } from '../../kernel/wire.ts'
 import type { Authorizer } from '../../net/authorizer.ts'
 import { revokeToken } from '../../net/oauth/tokens.ts'
 import { LoginCallback } from './login-callback.ts'

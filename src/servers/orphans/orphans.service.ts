@@ -1,10 +1,10 @@
 import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
-import type { AuditEntry } from '../../kernel/facts.ts'
-import { integer, text } from '../../kernel/fields.ts'
+import type { AuditEntry } from '../../kernel/fact-bus.ts'
 import type { Orphan, OrphanEnd } from '../../kernel/orphan-process.ts'
+import { type Caller, component, listOf, Timestamp } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
-import { type Caller, component, listOf, Timestamp } from '../../kernel/wire.ts'
+import { integer, text } from '../../kernel/typebox.ts'
 
 /** `supervisor/` finds and ends processes; `compose/rest.ts` connects it. */
 export interface Deps {

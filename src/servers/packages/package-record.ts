@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../kernel/facts.ts'
+import type { AuditEntry } from '../../kernel/fact-bus.ts'
 
 /** An environment variable that a package documents. Null: not documented. */
 export interface EnvHint {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { runs } from '../../../test/support/full-or-short.ts'
 import { AppError } from '../../kernel/errors.ts'
-import { ID_PATTERN } from '../../kernel/wire.ts'
+import { ID_PATTERN } from '../../kernel/rest-parts.ts'
 import { idOf, parseSpec } from './package-spec.ts'
 
 describe('package specs', () => {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { gt, valid, validRange } from 'semver'
 import { AppError } from '../../kernel/errors.ts'
-import { maskText } from '../../kernel/secrets/secrets.ts'
-import { slugOf } from '../../kernel/wire.ts'
+import { slugOf } from '../../kernel/rest-parts.ts'
+import { maskText } from '../../kernel/secrets/mask-secrets.ts'
 
 /** A package of a registry, with an exact version or a tag. */
 export interface Spec {

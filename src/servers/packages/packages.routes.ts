@@ -2,8 +2,15 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import * as Type from 'typebox'
 import type { ErrorCode } from '../../kernel/error-catalogue.ts'
-import { text } from '../../kernel/fields.ts'
-import { AsyncQuery, callerOf, NO_CONTENT, operationsOf, StartedJob, wholeList } from '../../kernel/wire.ts'
+import {
+  AsyncQuery,
+  callerOf,
+  NO_CONTENT,
+  operationsOf,
+  StartedJob,
+  wholeList,
+} from '../../kernel/rest-parts.ts'
+import { text } from '../../kernel/typebox.ts'
 import * as schema from './packages.schema.ts'
 import type { Packages, StartedJob as Started } from './packages.service.ts'
 

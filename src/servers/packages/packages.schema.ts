@@ -1,4 +1,5 @@
 import * as Type from 'typebox'
+import { AsyncQuery, component, listOf, orNull, Timestamp } from '../../kernel/rest-parts.ts'
 import {
   anyObject,
   boolean,
@@ -9,8 +10,7 @@ import {
   text,
   textOrNull,
   texts,
-} from '../../kernel/fields.ts'
-import { AsyncQuery, component, listOf, orNull, Timestamp } from '../../kernel/wire.ts'
+} from '../../kernel/typebox.ts'
 
 const Name = text('The npm package name; paths, URLs, git addresses and options are refused', {
   minLength: 1,

@@ -1,6 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { Isolation } from '../../kernel/isolation-options.ts'
-import type { Caller } from '../../kernel/wire.ts'
+import type { Caller } from '../../kernel/rest-parts.ts'
 import type { JobHandle } from '../jobs/jobs.ts'
 import { activate, type Fetched, fetchPackage, type InstallDeps, undoneEntry } from './install-package.ts'
 import { removeFolder } from './package-folders.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FactBus, type Facts } from '../../kernel/facts.ts'
+import { FactBus, type Facts } from '../../kernel/fact-bus.ts'
 import type { OtherLists } from '../../mcp/protocol/listed-definitions.ts'
 import { type Catalogue, Catalogues, type DiscoveredServer } from './catalogues.ts'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { FactBus } from '../../kernel/facts.ts'
+import type { FactBus } from '../../kernel/fact-bus.ts'
 import { memo } from '../../kernel/memo.ts'
 import type { HeldChange, ToolDiff } from '../../kernel/tool-fields.ts'
 import type { ClientDependency } from '../../mcp/protocol/call-options.ts'

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
-import { text } from '../../kernel/fields.ts'
-import { component, orNull } from '../../kernel/wire.ts'
+import { component, orNull } from '../../kernel/rest-parts.ts'
+import { text } from '../../kernel/typebox.ts'
 
 const Check = Type.Object({
   name: Type.String({ examples: ['command'] }),

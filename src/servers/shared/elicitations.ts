@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
-import { closed, text } from '../../kernel/fields.ts'
-import { component, mapOf } from '../../kernel/wire.ts'
+import { component, mapOf } from '../../kernel/rest-parts.ts'
+import { closed, text } from '../../kernel/typebox.ts'
 
 /** How long a question waits for an answer, because a person may have to give it. */
 const ANSWER_MS = 5 * 60_000

@@ -1,6 +1,6 @@
 import { AppError, type FieldError, pointer } from '../../kernel/errors.ts'
+import { MASK, maskArgs, maskCommand, maskUrl } from '../../kernel/secrets/mask-secrets.ts'
 import { publicArgs, publicCommand } from '../../kernel/secrets/public-command.ts'
-import { MASK, maskArgs, maskCommand, maskUrl } from '../../kernel/secrets/secrets.ts'
 
 /**
  * Responses show secrets as `***`; sending `***` back keeps the stored value. Each function takes the new and the stored

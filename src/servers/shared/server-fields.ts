@@ -1,5 +1,8 @@
 import * as Type from 'typebox'
 import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
+import { component, ID_PATTERN, mapOf, orNull, Timestamp } from '../../kernel/rest-parts.ts'
+import type { Carrier, MASK } from '../../kernel/secrets/mask-secrets.ts'
+import { SHOWN_REFERENCE } from '../../kernel/secrets/references.ts'
 import {
   anyObject,
   boolean,
@@ -9,10 +12,7 @@ import {
   partial,
   text,
   textOrNull,
-} from '../../kernel/fields.ts'
-import { SHOWN_REFERENCE } from '../../kernel/secrets/references.ts'
-import type { Carrier, MASK } from '../../kernel/secrets/secrets.ts'
-import { component, ID_PATTERN, mapOf, orNull, Timestamp } from '../../kernel/wire.ts'
+} from '../../kernel/typebox.ts'
 
 /** The fields that STDIO and HTTP servers have in common. */
 

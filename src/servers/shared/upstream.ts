@@ -1,5 +1,5 @@
+import type { Caller } from '../../kernel/rest-parts.ts'
 import type { LastError } from '../../kernel/server-state.ts'
-import type { Caller } from '../../kernel/wire.ts'
 import type { CallingClient, CallOptions, CallResult } from '../../mcp/protocol/call-options.ts'
 import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import type { Catalogue, DiscoveredServer } from './catalogues.ts'

@@ -1,7 +1,7 @@
 import { nearest } from '../../kernel/did-you-mean.ts'
 import { AppError } from '../../kernel/errors.ts'
+import { slugOf } from '../../kernel/rest-parts.ts'
 import { within } from '../../kernel/time-limit.ts'
-import { slugOf } from '../../kernel/wire.ts'
 import type { CallResult } from '../../mcp/protocol/call-options.ts'
 import { type CallRecorder, mayHaveTool } from './call-recorder.ts'
 import type { Catalogue, Catalogues } from './catalogues.ts'

@@ -1,8 +1,8 @@
 import * as Type from 'typebox'
 import { IMAGE_NAME, readContainerCommand } from '../../kernel/containers/docker-run-command.ts'
 import { invalidField } from '../../kernel/errors.ts'
-import { integer, optional, partial, textOrNull } from '../../kernel/fields.ts'
 import type { Isolation, IsolationOptions } from '../../kernel/isolation-options.ts'
+import { integer, optional, partial, textOrNull } from '../../kernel/typebox.ts'
 
 /** Where the process of a server runs, and what it may reach there. */
 

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
-import { boolean, integer, optional, partial } from '../../kernel/fields.ts'
-import { orNull } from '../../kernel/wire.ts'
+import { orNull } from '../../kernel/rest-parts.ts'
+import { boolean, integer, optional, partial } from '../../kernel/typebox.ts'
 import { REQUEST_S_DESCRIPTION } from '../shared/call-recorder.ts'
 import { isolationInput, isolationView } from './isolation-settings.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { ErrorCode } from '../../kernel/error-catalogue.ts'
-import { callerOf, operationsOf } from '../../kernel/wire.ts'
+import { callerOf, operationsOf } from '../../kernel/rest-parts.ts'
 import type { Elicitations } from '../shared/elicitations.ts'
 import { ServerKey } from '../shared/server-fields.ts'
 import { type IsOwner, upstreamRoutes } from '../shared/upstreams.routes.ts'

@@ -1,4 +1,7 @@
 import * as Type from 'typebox'
+import { component, mapOf, orNull, Timestamp } from '../../kernel/rest-parts.ts'
+import { MASK } from '../../kernel/secrets/mask-secrets.ts'
+import { STATUSES } from '../../kernel/server-state.ts'
 import {
   anyObject,
   boolean,
@@ -9,10 +12,7 @@ import {
   text,
   textOrNull,
   texts,
-} from '../../kernel/fields.ts'
-import { MASK } from '../../kernel/secrets/secrets.ts'
-import { STATUSES } from '../../kernel/server-state.ts'
-import { component, mapOf, orNull, Timestamp } from '../../kernel/wire.ts'
+} from '../../kernel/typebox.ts'
 import {
   describedFields,
   healthSchema,

@@ -1,6 +1,6 @@
 import { memo } from '../../kernel/memo.ts'
+import { maskArgs, maskCommand, maskValues } from '../../kernel/secrets/mask-secrets.ts'
 import { publicArgs, publicCommand } from '../../kernel/secrets/public-command.ts'
-import { maskArgs, maskCommand, maskValues } from '../../kernel/secrets/secrets.ts'
 import { laterDelays, type RestartRules } from '../../kernel/server-plan.ts'
 import type { LastExit } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { StartError } from '../../kernel/exit.ts'
+import { StartError } from '../../kernel/exit-codes.ts'
 import { writeDurably } from '../../kernel/files/durable-file.ts'
 import { setAside } from '../sqlite/database-file.ts'
 import { closeSqlite, openSqlite, type Sqlite } from '../sqlite/sqlite.ts'

@@ -1,5 +1,5 @@
 import type { Orphan, OrphanEnd } from '../../kernel/orphan-process.ts'
-import { maskArgs } from '../../kernel/secrets/secrets.ts'
+import { maskArgs } from '../../kernel/secrets/mask-secrets.ts'
 import type { Platform } from '../platform/platform.ts'
 import {
   allProcesses,

@@ -1,7 +1,7 @@
 import * as Type from 'typebox'
-import { anyObject, closed, flag, partial, text } from '../../../kernel/fields.ts'
+import { component, ID_PATTERN, orNull, Timestamp } from '../../../kernel/rest-parts.ts'
 import { NAME_PATTERN } from '../../../kernel/secrets/references.ts'
-import { component, ID_PATTERN, orNull, Timestamp } from '../../../kernel/wire.ts'
+import { anyObject, closed, flag, partial, text } from '../../../kernel/typebox.ts'
 import { MAX_SERVERS, ServerId } from '../../../servers/shared/server-fields.ts'
 
 export const FORMAT = 'toolroom-export'

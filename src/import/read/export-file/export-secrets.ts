@@ -1,7 +1,7 @@
 import { randomBytes, scrypt } from 'node:crypto'
 import { AppError } from '../../../kernel/errors.ts'
 import { isObject } from '../../../kernel/json/json-checks.ts'
-import { MASK, maskArgs, maskCommand, maskUrl, maskValues } from '../../../kernel/secrets/secrets.ts'
+import { MASK, maskArgs, maskCommand, maskUrl, maskValues } from '../../../kernel/secrets/mask-secrets.ts'
 import { Vault } from '../../../kernel/secrets/vault.ts'
 import { maskOAuth } from '../../../servers/logins/oauth-settings.ts'
 import { hashOf } from '../../../servers/shared/definition-hash.ts'

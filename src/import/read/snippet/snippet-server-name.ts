@@ -1,4 +1,4 @@
-import { maskArgs } from '../../../kernel/secrets/secrets.ts'
+import { maskArgs } from '../../../kernel/secrets/mask-secrets.ts'
 import {
   fitName,
   meaningfulPart,

@@ -1,6 +1,6 @@
 import { PROTOTYPE_NAMES } from '../../../agents/catalogue/json-value.ts'
 import { AppError } from '../../../kernel/errors.ts'
-import { slugOf } from '../../../kernel/wire.ts'
+import { slugOf } from '../../../kernel/rest-parts.ts'
 import { fitName, namesLike } from '../../../servers/shared/definition/server-name.ts'
 import type { Definition } from '../../translate/translate-definition.ts'
 import { readEntry } from './snippet-entry.ts'

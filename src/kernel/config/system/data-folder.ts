@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, closeSync, readdirSync, readSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, relative } from 'node:path'
-import { configError } from '../../exit.ts'
+import { configError } from '../../exit-codes.ts'
 import {
   isMarked,
   isTempOf,

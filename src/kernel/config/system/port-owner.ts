@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { StartError } from '../../exit.ts'
+import { StartError } from '../../exit-codes.ts'
 
 /** A Toolroom that has just started answers after its API is built, which takes a while on a busy computer. */
 const ANSWERS_WITHIN_MS = 5000

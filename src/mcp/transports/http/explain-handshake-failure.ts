@@ -1,5 +1,5 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
-import { maskText } from '../../../kernel/secrets/secrets.ts'
+import { maskText } from '../../../kernel/secrets/mask-secrets.ts'
 import { printableLine } from '../../../kernel/secrets/strip-terminal-codes.ts'
 import { RemoteFailure, timeoutFailure, tooLarge } from '../../../net/http-failure.ts'
 import { NotMcpError } from '../../client/handshake.ts'

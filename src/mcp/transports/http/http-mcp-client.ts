@@ -1,5 +1,5 @@
 import { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
-import { secretsIn } from '../../../kernel/secrets/secrets.ts'
+import { secretsIn } from '../../../kernel/secrets/mask-secrets.ts'
 import type { Authorizer } from '../../../net/authorizer.ts'
 import type { Network } from '../../../net/connection-pool.ts'
 import { HttpClient, type Reached } from '../../../net/http-client.ts'

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
-import { maskText, secretsIn } from '../../../kernel/secrets/secrets.ts'
+import { maskText, secretsIn } from '../../../kernel/secrets/mask-secrets.ts'
 import type { Network } from '../../../net/connection-pool.ts'
 import { type RemoteCode, RemoteFailure } from '../../../net/http-failure.ts'
 import type { ToolList } from '../../client/server-lists.ts'

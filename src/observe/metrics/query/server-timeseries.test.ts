@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { event, openRecorder, ownClock } from '../../../../test/support/metrics.ts'
 import { openMetrics } from '../../../../test/support/metrics-api.ts'
-import { FactBus } from '../../../kernel/facts.ts'
+import { FactBus } from '../../../kernel/fact-bus.ts'
 import type { ResourcePoint, ServerPoint } from '../metrics.schema.ts'
 
 interface Answer<P> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { event, NOON, openRecorder, ownClock } from '../../../../test/support/metrics.ts'
-import { FactBus } from '../../../kernel/facts.ts'
+import { FactBus } from '../../../kernel/fact-bus.ts'
 import type { WindowName } from '../metric-history.ts'
 import { Cell } from '../sketch/metric-cells.ts'
 import type { Recorder } from './recorder.ts'

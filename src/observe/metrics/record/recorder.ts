@@ -1,6 +1,6 @@
 import { uptime } from 'node:os'
 import { AppError } from '../../../kernel/errors.ts'
-import type { FactBus, Facts } from '../../../kernel/facts.ts'
+import type { FactBus, Facts } from '../../../kernel/fact-bus.ts'
 import { DAY_MS, History, RollingWindow, type Visit, WINDOWS, type WindowName } from '../metric-history.ts'
 import type { Check, Level, MetricsStore } from '../metrics-store.ts'
 import { atEveryLevel, ServerAvailability } from '../server-availability.ts'

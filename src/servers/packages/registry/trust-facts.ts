@@ -1,4 +1,4 @@
-import { maskUrl } from '../../../kernel/secrets/secrets.ts'
+import { maskUrl } from '../../../kernel/secrets/mask-secrets.ts'
 import { isoTime } from '../../../kernel/time.ts'
 
 /** One fact for or against a package. A fact that the registry does not provide is `unknown`, never `look`. */

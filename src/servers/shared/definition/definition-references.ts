@@ -1,5 +1,6 @@
 import { AppError, pointer } from '../../../kernel/errors.ts'
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
+import { type Carrier, isPlainSetting } from '../../../kernel/secrets/mask-secrets.ts'
 import {
   isReference,
   type LookUp,
@@ -7,7 +8,6 @@ import {
   type Reference,
   resolveReferences,
 } from '../../../kernel/secrets/references.ts'
-import { type Carrier, isPlainSetting } from '../../../kernel/secrets/secrets.ts'
 import type { LastError } from '../../../kernel/server-state.ts'
 
 interface ReferenceDeps {

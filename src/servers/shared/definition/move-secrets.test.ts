@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Carrier } from '../../../kernel/secrets/mask-secrets.ts'
 import { escapeReferences } from '../../../kernel/secrets/references.ts'
-import type { Carrier } from '../../../kernel/secrets/secrets.ts'
 import { resolveDefinition } from './definition-references.ts'
 import { moveSecrets, type PlainSecret, plainSecretsIn } from './move-secrets.ts'
 

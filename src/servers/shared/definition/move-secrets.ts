@@ -1,5 +1,11 @@
+import {
+  type Carrier,
+  isSecretName,
+  MASK,
+  maskArg,
+  maskCommand,
+} from '../../../kernel/secrets/mask-secrets.ts'
 import { parseReferences, resolveReferences, writeReference } from '../../../kernel/secrets/references.ts'
-import { type Carrier, isSecretName, MASK, maskArg, maskCommand } from '../../../kernel/secrets/secrets.ts'
 import { changeTexts, type PlacedText } from './definition-references.ts'
 
 export interface PlainSecret {

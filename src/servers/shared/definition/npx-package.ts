@@ -1,4 +1,4 @@
-import type { Carrier } from '../../../kernel/secrets/secrets.ts'
+import type { Carrier } from '../../../kernel/secrets/mask-secrets.ts'
 
 const NPX = /(?:^|[\\/])npx(?:\.cmd)?$/
 const SWITCH = /^(?:-y|--yes|-q|--quiet)$/

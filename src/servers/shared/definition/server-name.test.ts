@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { AppError } from '../../../kernel/errors.ts'
-import { slugOf } from '../../../kernel/wire.ts'
+import { slugOf } from '../../../kernel/rest-parts.ts'
 import { addUnderFreeName, nameOfPackage } from './server-name.ts'
 
 /** What people call the servers of these packages: popular ones first, then odd ones. */

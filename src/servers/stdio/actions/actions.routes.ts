@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { ErrorCode } from '../../../kernel/error-catalogue.ts'
 import { AppError, invalidField } from '../../../kernel/errors.ts'
-import { type Caller, callerOf, operationsOf, wholeList } from '../../../kernel/wire.ts'
+import { type Caller, callerOf, operationsOf, wholeList } from '../../../kernel/rest-parts.ts'
 import { ServerKey } from '../../shared/server-fields.ts'
 import type { Servers } from '../servers.service.ts'
 import { BulkInput, BulkReport, RuntimeList, TrialInput, TrialReport } from './actions.schema.ts'

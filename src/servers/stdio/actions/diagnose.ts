@@ -1,4 +1,4 @@
-import { MASK, maskArgs, maskCommand } from '../../../kernel/secrets/secrets.ts'
+import { MASK, maskArgs, maskCommand } from '../../../kernel/secrets/mask-secrets.ts'
 import type { PastExit } from '../../../kernel/server-state.ts'
 import type { References } from '../../shared/definition/definition-references.ts'
 import { type Check, commandLine, type Diagnosis, explained } from '../../shared/diagnosis.ts'

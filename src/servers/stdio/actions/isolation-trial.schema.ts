@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
-import { boolean, closed, integer, objects, partial, text, textOrNull } from '../../../kernel/fields.ts'
-import { component } from '../../../kernel/wire.ts'
+import { component } from '../../../kernel/rest-parts.ts'
+import { boolean, closed, integer, objects, partial, text, textOrNull } from '../../../kernel/typebox.ts'
 import { isolationInput, isolationView } from '../isolation-settings.ts'
 import { TrialReport } from './actions.schema.ts'
 

@@ -1,4 +1,4 @@
-import { maskCommand } from '../../../kernel/secrets/secrets.ts'
+import { maskCommand } from '../../../kernel/secrets/mask-secrets.ts'
 import type { References } from '../../shared/definition/definition-references.ts'
 import type { Server } from '../servers.schema.ts'
 import type { Runtime } from './actions.schema.ts'

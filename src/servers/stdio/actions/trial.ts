@@ -1,6 +1,6 @@
 import type { Isolation } from '../../../kernel/isolation-options.ts'
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
-import { secretsIn } from '../../../kernel/secrets/secrets.ts'
+import { secretsIn } from '../../../kernel/secrets/mask-secrets.ts'
 import type { Launch, Plan } from '../../../kernel/server-plan.ts'
 import type { LastError } from '../../../kernel/server-state.ts'
 import type { Catalogue, Catalogues, DiscoveredServer } from '../../shared/catalogues.ts'

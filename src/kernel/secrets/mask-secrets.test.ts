@@ -7,8 +7,8 @@ import {
   keepMaskedValues,
 } from '../../servers/shared/keep-masked-values.ts'
 import { KnownSecrets } from './known-secrets.ts'
+import { maskArgs, maskText, maskUrl, secretsIn } from './mask-secrets.ts'
 import { publicArgs, publicCommand, publicDetail } from './public-command.ts'
-import { maskArgs, maskText, maskUrl, secretsIn } from './secrets.ts'
 
 const key = 'ghp_0123456789abcdefghijABCDEFGHIJ'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FactBus } from './facts.ts'
+import { FactBus } from './fact-bus.ts'
 
 const removed = (server_id: string) => ({ server_id, type: 'stdio' as const })
 

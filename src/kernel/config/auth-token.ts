@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { configError } from '../exit.ts'
+import { configError } from '../exit-codes.ts'
 import { writeDurably } from '../files/durable-file.ts'
 import type { Bind } from './bind-address.ts'
 
