@@ -1,5 +1,5 @@
-import { type Command, flagsOf, OUTPUT_FLAGS } from '../src/cli/run/command.ts'
 import { GROUPS, usageOf } from '../src/cli/commands/help-text.ts'
+import { type Command, flagsOf, OUTPUT_FLAGS } from '../src/cli/run/command.ts'
 
 const INTRODUCTION = `# The command line
 

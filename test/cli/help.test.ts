@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { allCommands, commandHelp, overview } from '../../src/cli/commands/help-text.ts'
 import { COMMANDS } from '../../src/cli/commands/all-commands.ts'
+import { allCommands, commandHelp, overview } from '../../src/cli/commands/help-text.ts'
 import { runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
 

@@ -180,7 +180,8 @@ export function defineBlock(text: string, root: Table, block: Block, header: Hea
     return found
   }
   const table = newTable({ by: 'block', block })
-  if (found === undefined) within.members.set(name, header.isArray ? { type: 'tables', items: [table] } : table)
+  if (found === undefined)
+    within.members.set(name, header.isArray ? { type: 'tables', items: [table] } : table)
   else if (header.isArray && found.type === 'tables') found.items.push(table)
   else throw duplicate(text, header.start, header.names)
   return table
