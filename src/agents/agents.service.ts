@@ -24,8 +24,9 @@ import type {
   FileView,
   HistoryItem,
 } from './read/agents.schema.ts'
-import { type FileTrouble, FileWatcher, type KnownFile, troubleOf } from './read/drift.ts'
+import { type FileTrouble, type KnownFile, troubleOf } from './read/drift.ts'
 import { fileView } from './read/file-view.ts'
+import { FileWatcher } from './read/file-watcher.ts'
 import { readFileState, SeenFiles } from './read/read-entries.ts'
 import { ServerUsers } from './read/server-users.ts'
 

@@ -34,7 +34,7 @@ export function loadCompiled(file: string): unknown {
 
 function requireFrom(file: string): (name: string) => unknown {
   const requireOther = createRequire(file)
-  return (name) => (name.startsWith('.//') ? loadCompiled(join(dirname(file), name)) : requireOther(name))
+  return (name) => (name.startsWith('./') ? loadCompiled(join(dirname(file), name)) : requireOther(name))
 }
 
 function readIfPresent(file: string): Buffer | undefined {

@@ -2,6 +2,8 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { DATA_COMMANDS } from '../../src/cli/commands/data-commands.ts'
+import { ORPHAN_COMMANDS } from '../../src/cli/commands/server-commands.ts'
+import { PROGRAM_COMMANDS } from '../../src/cli/commands/service-commands.ts'
 import { checkCommands, cliEnv, runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
 import { PRIVATE_FILE } from '../support/home-env.ts'
@@ -23,7 +25,7 @@ const EMPTY_EXPORT = {
 }
 
 checkCommands(
-  DATA_COMMANDS.map(({ name }) => name).filter((name) => name !== 'doctor'),
+  [...ORPHAN_COMMANDS, ...DATA_COMMANDS, ...PROGRAM_COMMANDS].map(({ name }) => name),
   openTestService,
   ({ home }) => ({
     orphans: { ok: [[]], fails: [['1'], 5] },

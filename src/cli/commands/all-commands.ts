@@ -3,12 +3,12 @@ import type { Command } from '../run/command.ts'
 import { AGENT_COMMANDS } from './agent-commands.ts'
 import { DATA_COMMANDS } from './data-commands.ts'
 import { PACKAGE_COMMANDS } from './package-commands.ts'
-import { SERVER_COMMANDS } from './server-commands.ts'
-import { SERVICE_COMMANDS } from './service-commands.ts'
+import { ORPHAN_COMMANDS, SERVER_COMMANDS } from './server-commands.ts'
+import { DOCTOR_COMMANDS, PROGRAM_COMMANDS, SERVICE_COMMANDS } from './service-commands.ts'
 import { TOOL_COMMANDS } from './tool-commands.ts'
 import { WATCH_COMMANDS } from './watch-commands.ts'
 
-/** All commands. */
+/** All commands. The help lists those of a group in this order. */
 export const COMMANDS: readonly Command[] = [
   ...SERVICE_COMMANDS,
   ...SERVER_COMMANDS,
@@ -16,7 +16,10 @@ export const COMMANDS: readonly Command[] = [
   ...AGENT_COMMANDS,
   ...PACKAGE_COMMANDS,
   ...WATCH_COMMANDS,
+  ...DOCTOR_COMMANDS,
+  ...ORPHAN_COMMANDS,
   ...DATA_COMMANDS,
+  ...PROGRAM_COMMANDS,
 ]
 
 /** The command that these words begin with, and the words after its name. */

@@ -5,26 +5,6 @@ const NAME: Word = { name: 'NAME', kind: 'secret' }
 const FILE: Word = { name: 'FILE', kind: 'file' }
 
 export const DATA_COMMANDS = commandsOf('Care', {
-  doctor: {
-    does: 'Check the service, runtimes, isolation, the npm registry, agents, processes.',
-    text: 'Starts no server. Without a service, checks what it can. A repair is safe, and is printed with how to undo it: a command that only your shell finds gets its full path, files of Toolroom are closed to other users, and what a killed command has left is deleted.',
-    flags: { fix: { does: 'Repair what can be repaired.' } },
-    writes: true,
-    examples: ['doctor', 'doctor --fix --dry-run'],
-    exits: { 1: 'there are problems' },
-    also: ['check', 'health', 'verify'],
-    load: async () => (await import('../doctor/doctor.ts')).doctor,
-  },
-  orphans: {
-    does: 'List processes of tool servers whose agent has ended, or end them.',
-    words: [{ name: 'PID', optional: true, many: true }],
-    flags: { end: { does: 'End them, with all their descendants.' } },
-    asks: true,
-    examples: ['orphans', 'orphans --end', 'orphans 4711 --end'],
-    exits: { 9: 'some processes could not be ended' },
-    also: ['leaks'],
-    load: async () => (await import('../servers/orphans.ts')).orphans,
-  },
   'backup ls': {
     does: 'List the backups of the files of agents.',
     examples: ['backup ls'],
@@ -116,24 +96,5 @@ export const DATA_COMMANDS = commandsOf('Care', {
     asks: true,
     examples: ['secrets rm GITHUB_TOKEN'],
     load: async () => (await import('../data/secrets.ts')).removeSecret,
-  },
-  completion: {
-    does: 'Print the script that completes commands and names in a shell.',
-    text: 'Names of servers, tools, agents and packages come from a cache, also while the service is down. Add the line of the example to the start file of your shell.',
-    words: [{ name: 'SHELL', oneOf: ['bash', 'zsh', 'fish', 'powershell'] }],
-    examples: ['completion bash >> ~/.bashrc', 'completion fish | source'],
-    load: async () => (await import('../service/completion-script.ts')).printCompletionScript,
-  },
-  docs: {
-    does: 'Open the documentation, which the service contains.',
-    flags: { 'no-browser': { does: 'Do not open a browser.' } },
-    examples: ['docs', 'docs --no-browser'],
-    also: ['guide', 'manual'],
-    load: async () => (await import('../service/open.ts')).openDocs,
-  },
-  version: {
-    does: 'Show the version of this program, of Node.js and of the running service.',
-    examples: ['version'],
-    load: async () => (await import('../service/version.ts')).showVersion,
   },
 })

@@ -133,3 +133,16 @@ export const SERVER_COMMANDS = commandsOf('Servers', {
     load: async () => (await import('../servers/diagnose.ts')).explainServer,
   },
 })
+
+export const ORPHAN_COMMANDS = commandsOf('Care', {
+  orphans: {
+    does: 'List processes of tool servers whose agent has ended, or end them.',
+    words: [{ name: 'PID', optional: true, many: true }],
+    flags: { end: { does: 'End them, with all their descendants.' } },
+    asks: true,
+    examples: ['orphans', 'orphans --end', 'orphans 4711 --end'],
+    exits: { 9: 'some processes could not be ended' },
+    also: ['leaks'],
+    load: async () => (await import('../servers/orphans.ts')).orphans,
+  },
+})

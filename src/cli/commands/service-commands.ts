@@ -127,3 +127,39 @@ export const SERVICE_COMMANDS = [
     },
   }),
 ]
+
+export const DOCTOR_COMMANDS = commandsOf('Care', {
+  doctor: {
+    does: 'Check the service, runtimes, isolation, the npm registry, agents, processes.',
+    text: 'Starts no server. Without a service, checks what it can. A repair is safe, and is printed with how to undo it: a command that only your shell finds gets its full path, files of Toolroom are closed to other users, and what a killed command has left is deleted.',
+    flags: { fix: { does: 'Repair what can be repaired.' } },
+    writes: true,
+    examples: ['doctor', 'doctor --fix --dry-run'],
+    exits: { 1: 'there are problems' },
+    also: ['check', 'health', 'verify'],
+    load: async () => (await import('../doctor/doctor.ts')).doctor,
+  },
+})
+
+/** What the program knows about itself. */
+export const PROGRAM_COMMANDS = commandsOf('Care', {
+  completion: {
+    does: 'Print the script that completes commands and names in a shell.',
+    text: 'Names of servers, tools, agents and packages come from a cache, also while the service is down. Add the line of the example to the start file of your shell.',
+    words: [{ name: 'SHELL', oneOf: ['bash', 'zsh', 'fish', 'powershell'] }],
+    examples: ['completion bash >> ~/.bashrc', 'completion fish | source'],
+    load: async () => (await import('../service/completion-script.ts')).printCompletionScript,
+  },
+  docs: {
+    does: 'Open the documentation, which the service contains.',
+    flags: { 'no-browser': { does: 'Do not open a browser.' } },
+    examples: ['docs', 'docs --no-browser'],
+    also: ['guide', 'manual'],
+    load: async () => (await import('../service/open.ts')).openDocs,
+  },
+  version: {
+    does: 'Show the version of this program, of Node.js and of the running service.',
+    examples: ['version'],
+    load: async () => (await import('../service/version.ts')).showVersion,
+  },
+})

@@ -14,10 +14,12 @@ import {
   stateSpan,
 } from './any-server.ts'
 import { isolationText } from './isolation.ts'
-import { adviceFor, hasNoPlace } from './start-failure-advice.ts'
+import { adviceFor } from './start-failure-advice.ts'
 
 /** Checks that fail because the server does not work, and not the other way round. */
 const SYMPTOMS = ['exits', 'handshake']
+/** There is nowhere to run it. Then nothing was refused by an isolation. */
+const NO_PLACE = ['sandbox_unavailable', 'engine_unavailable', 'image_not_found']
 
 const LABEL = 19
 const GAP = '   '
@@ -142,7 +144,7 @@ function explained(
       ...checkedLines(checks, width),
       ...(hint === null ? [] : labelled('Try', hint)),
       ...others.flatMap((other) => labelled('', other)),
-      ...(isIsolated && !hasNoPlace(last_error?.code)
+      ...(isIsolated && !NO_PLACE.includes(last_error?.code ?? '')
         ? labelled('See', `${SEE_ISOLATION}: toolroom trial ${id}`)
         : []),
       ...labelled('Then', `toolroom ${isStdio(server) ? 'restart' : 'test'} ${id}`),

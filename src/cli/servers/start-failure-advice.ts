@@ -9,10 +9,6 @@ interface Failed {
 
 const UNAVAILABLE = ['sandbox_unavailable', 'engine_unavailable']
 
-/** Whether there is nowhere to run it. Then nothing was refused by an isolation. */
-export const hasNoPlace = (code: string | undefined): boolean =>
-  [...UNAVAILABLE, 'image_not_found'].includes(code ?? '')
-
 /** What helps a server that did not start: sentences with the command in them. */
 export function adviceFor(
   { code, hint }: Failed,

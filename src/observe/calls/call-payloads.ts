@@ -1,69 +1,12 @@
-import type { FactBus } from '../../kernel/fact-bus.ts'
-import { LEVEL_RANK, type Log, type Threshold } from '../../kernel/log.ts'
 import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
 import type { Vault } from '../../kernel/secrets/vault.ts'
 import { RawJson } from '../../mcp/protocol/raw-json.ts'
 import type { CallStore, SealedPayload } from './call-store.ts'
 import { isHarmless, redactJsonText } from './redact-json.ts'
 
-interface HistoryDeps {
-  readonly store: Pick<CallStore, 'add' | 'flush'>
-  readonly facts: FactBus
-  /** Called when calls could not be stored. */
-  readonly onLost: (error: unknown) => void
-}
-
-const FLUSH_MS = 500
-
-/** Collects completed calls and stores them in batches. */
-export class CallHistory {
-  readonly #deps: HistoryDeps
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(deps: HistoryDeps) {
-    this.#deps = deps
-    const { add } = deps.store
-    const flush = () => void this.flush()
-    // On the path of every call.
-    deps.facts.on('call_completed', (call) => {
-      if (!add(call)) flush()
-      else this.#timer ??= setTimeout(flush, FLUSH_MS).unref()
-    })
-  }
-
-  /** Passes all calls to the store: its next request includes them. */
-  async flush(): Promise<void> {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    await this.#deps.store.flush().catch(this.#deps.onLost)
-  }
-}
-
-/** Logs calls: failed ones as warnings, and those of agents at debug level when they succeed. */
-export function logCalls(facts: FactBus, log: Log, threshold: Threshold): void {
-  const gatewayLog = log.child({ source: 'gateway' })
-  facts.on('call_completed', (call) => {
-    const { agent_type, server_id, tool, request_id, status, error_code } = call
-    const isAgent = agent_type !== null
-    if (status === 'ok' && (!isAgent || LEVEL_RANK[threshold.level] > LEVEL_RANK.debug)) return
-    const fields = {
-      agent_type: agent_type ?? undefined,
-      server_id: server_id ?? undefined,
-      tool,
-      request_id,
-      duration_ms: Math.round(call.duration_ms),
-    }
-    const callLog = isAgent ? gatewayLog : log
-    if (status === 'ok') callLog.debug(fields, 'call answered')
-    else if (status === 'cancelled')
-      callLog.info(fields, `call cancelled by the ${isAgent ? 'agent' : 'client'}`)
-    else callLog.warn({ ...fields, error_code }, `call failed: ${call.error_message ?? error_code}`)
-  })
-}
-
 export type PayloadMode = 'off' | 'memory' | 'disk'
 
-interface PayloadDeps {
+interface Deps {
   readonly mode: Exclude<PayloadMode, 'off'>
   readonly store: Pick<CallStore, 'savePayloads' | 'payload'>
   readonly secrets: KnownSecrets
@@ -88,7 +31,7 @@ const MEMORY_SHARE = 0.04
 
 /** Keeps the arguments and results of calls, redacted: in memory, or encrypted on disk. */
 export class CallPayloads {
-  readonly #deps: PayloadDeps
+  readonly #deps: Deps
   /** A ring: a new call replaces the oldest one. */
   readonly #entries: (Entry | undefined)[] = []
   readonly #size: number
@@ -97,7 +40,7 @@ export class CallPayloads {
   #timer: NodeJS.Timeout | undefined
   readonly #redactLater = () => void this.#redactInSlices()
 
-  constructor(deps: PayloadDeps) {
+  constructor(deps: Deps) {
     this.#deps = deps
     this.#size = MOST_CALLS[deps.mode]
   }

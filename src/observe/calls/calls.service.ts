@@ -6,7 +6,8 @@ import type { CallOptions, CallResult } from '../../mcp/protocol/call-options.ts
 import { RawJson } from '../../mcp/protocol/raw-json.ts'
 import type { ToolCall } from '../../servers/shared/upstream.ts'
 import { timeRange } from '../time-range.ts'
-import type { CallHistory, CallPayloads, KeptJson, KeptPayload } from './call-payloads.ts'
+import type { CallHistory } from './call-history.ts'
+import type { CallPayloads, KeptJson, KeptPayload } from './call-payloads.ts'
 import type { CallRecord, CallStore } from './call-store.ts'
 import type { Call, CallQuery } from './calls.schema.ts'
 

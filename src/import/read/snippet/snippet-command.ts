@@ -1,7 +1,6 @@
 import { AppError } from '../../../kernel/errors.ts'
 import { listed, refusal } from './snippet-error.ts'
-import { fromJson, type Named } from './snippet-find-servers.ts'
-import { HTTP_URL } from './snippet-server-name.ts'
+import { fromJson, HTTP_URL, type Named } from './snippet-find-servers.ts'
 import { asArguments, NEEDS_SHELL, needsShell, type Word } from './snippet-shell.ts'
 
 const PROMPT = String.raw`(?:(?:\$|>|%|PS [^>\n]{0,200}>)[ \t]+)?`

@@ -28,6 +28,8 @@ const WRAPPERS = [
   'mcp.servers',
 ]
 const ENTRY_KEYS = ['type', 'transport', 'args', 'env', 'environment', 'headers', 'http_headers']
+/** A URL without user info and white space. The API checks it again. */
+export const HTTP_URL = /^https?:\/\/[^/?#@\s]+(?:[/?#]\S*)?$/
 const URL_KEYS = ['httpUrl', 'serverUrl', 'url', 'uri', 'baseUrl']
 
 /** The servers in a parsed configuration: below a known key, in a plain map, or the value itself. */

@@ -1,9 +1,8 @@
 import type { AppError } from '../../../kernel/errors.ts'
 import { serversIn, startsCommand } from './snippet-command.ts'
 import { Fault, lineOf, positionOf, snippetError } from './snippet-error.ts'
-import { findServers, type Named, readLink } from './snippet-find-servers.ts'
+import { findServers, HTTP_URL, type Named, readLink } from './snippet-find-servers.ts'
 import { readJson, readToml, repair } from './snippet-json-toml.ts'
-import { HTTP_URL } from './snippet-server-name.ts'
 import { lineEnd, readCommand } from './snippet-shell.ts'
 
 const MAX_TEXT = 1024 * 1024
