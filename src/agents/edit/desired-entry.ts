@@ -7,7 +7,7 @@ import {
   originOf,
 } from '../../servers/shared/keep-masked-values.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
-import { forAgent } from '../catalogue/agent-references.ts'
+import { forAgent } from '../catalogue/agent-reference-syntax.ts'
 import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'
 import type { EntryInput } from './edit.schema.ts'
 

@@ -39,5 +39,5 @@ const REFRESH_NAMES: Command = {
   group: 'Care',
   does: 'Ask the service for the names that shells complete.',
   examples: [],
-  load: async () => (await import('./refresh.ts')).refreshNames,
+  load: async () => (await import('./refresh-names.ts')).refreshNames,
 }

@@ -13,7 +13,7 @@ import {
   sectionLines,
   summary,
 } from './finding.ts'
-import { ownFileFindings } from './own-files.ts'
+import { ownFileFindings } from './own-file-checks.ts'
 
 /** `toolroom doctor [--fix]`: exits with 1 if there are problems that were not repaired. */
 export const doctor: Run = async (context) => {

@@ -2,7 +2,7 @@ import { didYouMean } from '../../kernel/did-you-mean.ts'
 import { LEVEL_RANK, type LogEntry } from '../../kernel/log.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { problemIn } from '../../kernel/validate.ts'
-import type { Feed, LiveEvent } from './feed.ts'
+import type { Feed, LiveEvent } from './event-feed.ts'
 import {
   type LogFilter,
   MESSAGES,

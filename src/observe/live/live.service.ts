@@ -1,7 +1,7 @@
 import type { FactBus } from '../../kernel/fact-bus.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { problemIn } from '../../kernel/validate.ts'
-import { Feed, publishFacts } from './feed.ts'
+import { Feed, publishFacts } from './event-feed.ts'
 import { CLOSE, LiveClient, type LiveSocket } from './live-client.ts'
 
 /** Provided by `compose/observe.ts`. */

@@ -1,5 +1,5 @@
 import type { Agent } from '../../../agents/catalogue/agent-record.ts'
-import { formsOf } from '../../../agents/catalogue/agent-references.ts'
+import { formsOf } from '../../../agents/catalogue/agent-reference-syntax.ts'
 import { isMap, type JsonMap, valueAt } from '../../../agents/catalogue/json-value.ts'
 import type { Definition } from '../../../agents/catalogue/server-definition.ts'
 import type { Entry, FileState } from '../../../agents/read/read-entries.ts'
