@@ -48,7 +48,7 @@ export async function openEdit(home: string) {
     home,
     env: {},
     exists: existsSync,
-    list: (of: string) => readdirSync(of),
+    list: (of: string) => (existsSync(of) ? readdirSync(of) : []),
   }
   let addresses = 0
   const gateway = {
