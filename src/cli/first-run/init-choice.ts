@@ -2,22 +2,8 @@ import type { AgentSummary } from '../agents/find-agent.ts'
 import { agentsIn, agentsOf } from '../agents/find-agent.ts'
 import type { Given } from '../run/command-context.ts'
 import { findNamed } from '../run/find-named.ts'
-import type { Api, Schemas } from '../run/service-client.ts'
-
-export type ImportItem = Schemas['AgentImportReport']['items'][number]
-export type FileChange = Schemas['AgentChangeReport']
-
-/** What `init` is going to do. */
-export interface Choice {
-  /** The names of servers to import. Undefined: all that were found. */
-  readonly names: readonly string[] | undefined
-  readonly moveSecrets: boolean
-  readonly agents: readonly string[]
-}
-
-/** What `import` would do: all servers in the files of agents. */
-export const importable = async (api: Api): Promise<ImportItem[]> =>
-  (await api.post('/api/agents/import', { body: { dry_run: true } })).items
+import type { Api } from '../run/service-client.ts'
+import { type Choice, type ImportItem, importable } from './init-steps.ts'
 
 /** `--import github,slack`: undefined means all. */
 export function namesIn(
@@ -43,26 +29,6 @@ export async function choiceOfFlags(api: Api, given: Given): Promise<Choice> {
     moveSecrets: given.is('move-secrets'),
     agents: agentTypesIn(await agentsOf(api), given.flag('connect')),
   }
-}
-
-/** Imports the chosen servers, or says what an import would do. */
-export async function importServers(api: Api, { names, moveSecrets }: Choice, dry_run: boolean) {
-  if (names?.length === 0) return []
-  const body = { dry_run, move_secrets: moveSecrets, ...(names && { names: [...names] }) }
-  return (await api.post('/api/agents/import', { body })).items
-}
-
-/** Each agent gets one entry, and its own entries of servers that the gateway offers are kept by Toolroom. */
-export async function connectAgents(api: Api, { agents }: Choice, dry_run: boolean): Promise<FileChange[]> {
-  const reports: FileChange[] = []
-  for (const agent_type of agents)
-    reports.push(
-      await api.post('/api/agents/{agent_type}/connect', {
-        path: { agent_type },
-        body: { take_over: true, dry_run },
-      }),
-    )
-  return reports
 }
 
 export const wordsOf = (list: string): string[] => list.split(/[\s,]+/).filter((word) => word !== '')

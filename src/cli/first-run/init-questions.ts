@@ -8,16 +8,8 @@ import { findAddress } from '../run/service-address.ts'
 import type { Api } from '../run/service-client.ts'
 import { withTemporaryApi } from '../service/service-on-demand.ts'
 import { findAll } from './found-agents.ts'
-import {
-  agentTypesIn,
-  type Choice,
-  connectAgents,
-  type FileChange,
-  importable,
-  importServers,
-  namesIn,
-  wordsOf,
-} from './init-choice.ts'
+import { agentTypesIn, namesIn, wordsOf } from './init-choice.ts'
+import { type Choice, connectAgents, type FileChange, importable, importServers } from './init-steps.ts'
 
 /**
  * Asks what the flags do not say. Everything is planned in a temporary service, so that nothing has changed when the user

@@ -6,7 +6,8 @@ import { type Line, signed } from '../run/printed-line.ts'
 import type { Api } from '../run/service-client.ts'
 import { withReadingApi } from '../service/service-on-demand.ts'
 import { findAll } from './found-agents.ts'
-import { choiceOfFlags, connectAgents, type ImportItem, importServers } from './init-choice.ts'
+import { choiceOfFlags } from './init-choice.ts'
+import { connectAgents, type ImportItem, importServers } from './init-steps.ts'
 
 /** `toolroom init`: finds agents, imports their servers, and connects the chosen agents to the gateway. */
 export const init: Run = async (context) => {

@@ -2,11 +2,12 @@ import { memo } from '../../kernel/memo.ts'
 import { type Definition, renamed, writtenLike } from '../../mcp/protocol/listed-definitions.ts'
 import { headerProblem } from '../../mcp/protocol/mcp-headers.ts'
 import { type OfferSettings, settingOf } from '../../servers/shared/server-fields.ts'
+import { isForModel, withPages } from './app-pages.ts'
 import { type ListResult, listResult } from './merge-prompts-and-resources.ts'
 import { type Conflict, type NamedTool, nameTools } from './tool-names.ts'
 import { indexTools, SEARCH_MODE_TOOLS, type SearchResult } from './tool-search-index.ts'
 import { type AgentTools, DEFAULT_AGENT_TOOLS } from './visibility.schema.ts'
-import { isForModel, withPages, wrap } from './wrapped-uri.ts'
+import { wrap } from './wrapped-uri.ts'
 
 export type OfferedTool = NamedTool<Definition>
 

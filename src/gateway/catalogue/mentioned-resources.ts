@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
-import { withPages } from './wrapped-uri.ts'
+import { withPages } from './app-pages.ts'
 
 const MAX_URIS = 10_000
 const MAX_URI_CHARS = 4096

@@ -4,9 +4,10 @@ import {
   type OtherLists,
   renamed,
 } from '../../mcp/protocol/listed-definitions.ts'
+import { pagesOf } from './app-pages.ts'
 import { type Conflict, nameTools } from './tool-names.ts'
 import { parseTemplate, type UriTemplate } from './uri-template.ts'
-import { isPage, isWrapped, pagesOf, unwrap, wrap } from './wrapped-uri.ts'
+import { isPage, isWrapped, unwrap, wrap } from './wrapped-uri.ts'
 
 /** The lists of one server. */
 export interface ServerLists extends OtherLists {

@@ -30,7 +30,8 @@ import {
   type TomlDoc,
   tableOf,
 } from './toml-model.ts'
-import { equalsOf, headerIndent, namesText, pairIndent, pairText, valueText } from './toml-style.ts'
+import { equalsOf, headerIndent, pairIndent } from './toml-style.ts'
+import { namesText, pairText, valueText } from './toml-text.ts'
 
 /** A value that does not exist yet. `path[depth]` is the first missing step, in `container`. */
 interface Addition {

@@ -29,7 +29,7 @@ import {
 } from './toml-model.ts'
 import { removal, removalOfBlock } from './toml-remove.ts'
 import { scanToml } from './toml-scan.ts'
-import { valueText } from './toml-style.ts'
+import { valueText } from './toml-text.ts'
 
 /** A parsed text that is ready for edits of whole lines. */
 interface Draft {

@@ -6,7 +6,7 @@ import { type Parsed, type Proposal, verifiedFormat } from '../verified-format.t
 import { draftOf, drop, put, textBefore, traceOf } from './toml-edit.ts'
 import { lastOf, orUndefined, startOf, type Target, type TomlDoc, tableJson, walk } from './toml-model.ts'
 import { scanToml } from './toml-scan.ts'
-import { assertWritable } from './toml-style.ts'
+import { assertWritable } from './toml-text.ts'
 
 interface ParsedToml extends Parsed, TomlDoc {}
 
