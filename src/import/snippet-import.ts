@@ -1,8 +1,8 @@
 import { AppError, invalidField } from '../kernel/errors.ts'
 import type { Caller } from '../kernel/rest-parts.ts'
 import { namesLike } from '../servers/shared/definition/server-name.ts'
-import { hashOf } from '../servers/shared/definition-hash.ts'
 import { explained } from '../servers/shared/diagnosis.ts'
+import { hashOf } from '../servers/shared/listed-definition-hash.ts'
 import type { FindProgram } from '../servers/stdio/actions/diagnose.ts'
 import { isolationOver } from '../servers/stdio/isolation-settings.ts'
 import {

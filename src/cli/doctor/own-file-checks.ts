@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Config } from '../../kernel/config/config.ts'
 import { runningInstance } from '../../kernel/config/running-instance.ts'
 import { shortPath } from '../run/human-readable.ts'
-import { TEMPORARY } from '../service/child-service.ts'
+import { TEMPORARY } from '../service/service-for-one-command.ts'
 import { type Finding, hint } from './finding.ts'
 
 /** A command that is running now has a younger folder. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Context } from '../run/command-context.ts'
 import { findAddress } from '../run/service-address.ts'
 import { type Api, ServiceClient } from '../run/service-client.ts'
-import type { TemporaryService } from './child-service.ts'
+import type { TemporaryService } from './service-for-one-command.ts'
 
 /**
  * The API for commands that must work after `toolroom down`. If no service is running, one is started on the same data
@@ -15,7 +15,7 @@ export async function withOwnService<T>(context: Context, work: (api: Api) => Pr
   const isNeeded = given.flag('url') === undefined && findAddress(data) === undefined
   if (!isNeeded || !existsSync(join(data, 'toolroom.db'))) return work(context.api)
   note('Toolroom is not running. It is started for this command, without its servers.')
-  const { openChildService } = await import('./child-service.ts')
+  const { openChildService } = await import('./service-for-one-command.ts')
   const opening = openChildService({
     mainFile,
     flags: ['--no-servers'],
@@ -49,7 +49,7 @@ export async function withTemporaryApi<T>(
   { config, mainFile, during }: Context,
   read: (api: Api, at: Pick<TemporaryService, 'address' | 'folder'>) => Promise<T>,
 ): Promise<T> {
-  const { openTemporaryService } = await import('./child-service.ts')
+  const { openTemporaryService } = await import('./service-for-one-command.ts')
   const temporary = await during("Reading the agents' files", openTemporaryService(mainFile))
   const client = new ServiceClient(temporary.address, { ...config, auth_token: temporary.token })
   try {

@@ -6,7 +6,7 @@ import { hidePending, type LoginContext } from './login-context.ts'
 import { bindingOf, type LoginProblem, type LoginServer } from './login-record.ts'
 import type { LoginStart } from './logins.schema.ts'
 import type { PendingLogin } from './pending-logins.ts'
-import { problemOf } from './token-refresher.ts'
+import { problemOf } from './refresh-attempts.ts'
 
 export interface BeginOptions {
   readonly scopes?: readonly string[] | undefined

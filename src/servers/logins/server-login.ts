@@ -15,7 +15,7 @@ import {
 } from './login-record.ts'
 import type { AuthView } from './logins.schema.ts'
 import type { PendingLogin } from './pending-logins.ts'
-import { problemOf, TokenRefresher } from './token-refresher.ts'
+import { problemOf, RefreshAttempts } from './refresh-attempts.ts'
 
 interface Deps {
   readonly store: Pick<LoginStore, 'find' | 'save' | 'removeClient'>
@@ -35,7 +35,7 @@ const MAX_STEP_UPS = 2
 export class ServerLogin {
   readonly #id: string
   readonly #deps: Deps
-  readonly #refresher: TokenRefresher
+  readonly #refresher: RefreshAttempts
   /** What the server said when it asked for a login. */
   challenge: Challenge | undefined
   #wasRefused = false
@@ -54,7 +54,7 @@ export class ServerLogin {
   constructor(id: string, deps: Deps) {
     this.#id = id
     this.#deps = deps
-    this.#refresher = new TokenRefresher(deps.now)
+    this.#refresher = new RefreshAttempts(deps.now)
   }
 
   /** The stored login, unless it belongs to another definition of the server. */

@@ -1,4 +1,5 @@
 import { refusal } from '../text-edits.ts'
+import { type Cursor, isLineEnd, skipBlanks, skipLines, skipRestOfLine, take } from './toml-cursor.ts'
 import {
   type Block,
   defineBlock,
@@ -12,16 +13,7 @@ import {
   type TomlDoc,
   type Value,
 } from './toml-model.ts'
-import {
-  type Cursor,
-  isLineEnd,
-  scanShortString,
-  scanString,
-  skipBlanks,
-  skipLines,
-  skipRestOfLine,
-  take,
-} from './toml-scan-strings.ts'
+import { scanShortString, scanString } from './toml-scan-strings.ts'
 
 /** Parses TOML 1.0 with the positions of everything in it. Throws for what TOML 1.0 forbids. */
 export function scanToml(text: string): TomlDoc {

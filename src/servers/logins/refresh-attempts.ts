@@ -5,7 +5,7 @@ const FIRST_PAUSE_MS = 2000
 const LONGEST_PAUSE_MS = 300_000
 
 /** Renews the tokens of one server: one request at a time, with growing pauses after failures that may pass. */
-export class TokenRefresher {
+export class RefreshAttempts {
   readonly #now: () => number
   #flight: Promise<void> | undefined
   #failures = 0
