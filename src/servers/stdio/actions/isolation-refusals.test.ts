@@ -1,11 +1,13 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ownFolder } from '../../../../test/support/folder.ts'
+import { onDisk, ownFolder } from '../../../../test/support/folder.ts'
 import { expectLinear } from '../../../../test/support/linear.ts'
 import type { IsolationOptions } from '../../../kernel/isolation-options.ts'
 import { DEFAULT_OPTIONS } from '../isolation-settings.ts'
 import { type Outside, refusalsIn, widened } from './isolation-refusals.ts'
+
+onDisk()
 
 const home = '/home/anna'
 const CLOSED = DEFAULT_OPTIONS
