@@ -240,7 +240,10 @@ export class Agents {
     const projects = knownProjects(platform)
     for (const agent of AGENTS) {
       const folders = detect(agent, platform).installed ? projects : []
-      const files = targetsIn(agent, platform, folders).map((target) => this.#known(target))
+      const existing = targetsIn(agent, platform, folders).filter(({ config }) =>
+        platform.exists(config.path),
+      )
+      const files = existing.map((target) => this.#known(target))
       for (const { linked_server_id: id, parked } of entryViews(files, { agent, registered, isOwner: true }))
         if (id !== null && !parked) links.set(id, (links.get(id) ?? new Set()).add(agent.type))
     }
