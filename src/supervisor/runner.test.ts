@@ -101,6 +101,15 @@ describe('failed start', () => {
     expect(runner.state.status).toBe('stopped')
   })
 
+  test('the exit of a server explains a failed start, also when its output was closed long before', async () => {
+    const { runner } = runnerOf('crash', { args: ['--after=700'] })
+    expect(await runner.start()).toMatchObject({
+      ok: false,
+      error: { message: expect.stringMatching(/exited with code 1 .*the index is broken/) },
+    })
+    await runner.stop()
+  })
+
   test('a failed start with the policy never is not retried', async () => {
     const { runner, statuses } = runnerOf('crash', { rules: { policy: 'never', max_delay_s: 300 } })
     await runner.start()
