@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { figure } from './support/figure.ts'
 import { expectLinear } from './support/linear.ts'
-import { stopwatch } from './support/measuring.ts'
+import { type Moment, ownMs, stopwatch } from './support/measuring.ts'
 
 const WORK_MS = 200
 
@@ -39,7 +39,7 @@ describe.runIf(process.platform === 'linux')('limits on a busy machine', () => {
     expect(ownMs).toBeLessThan(1.3 * usedMs)
   })
 
-  test('the work of a service counts while a request waits for it, and so does a sleep', async () => {
+  test('the work of a service counts while a request waits for it', async () => {
     const script = `process.stdin.on('data', () => { const t = process.cpuUsage(); const ms = () => { const { user, system } = process.cpuUsage(t); return (user + system) / 1000 }; while (ms() < ${WORK_MS}); process.stdout.write('done') })`
     const service = spawn(process.execPath, ['-e', script])
     onTestFinished(() => void service.kill('SIGKILL'))
@@ -50,16 +50,24 @@ describe.runIf(process.platform === 'linux')('limits on a busy machine', () => {
     service.stdin.write('again')
     await new Promise((resolve) => service.stdout.once('data', resolve))
     expect(spent()).toBeGreaterThan(0.8 * WORK_MS)
-    // The waits of all threads for a CPU are subtracted, and a collection of garbage may let many wait: one of some sleeps.
-    const sleepMs = 5 * WORK_MS
-    let counted = 0
-    for (let n = 0; n < 10 && counted <= 0.5 * sleepMs; n += 1) {
-      const asleep = stopwatch(service.pid)
-      await sleep(sleepMs)
-      counted = Math.max(counted, asleep())
-    }
-    expect(counted).toBeGreaterThan(0.5 * sleepMs)
   })
+})
+
+/** The counters after a second in which the test and its service did almost nothing, and waited for a CPU this long. */
+const asleep = (ownWaitMs: number, serviceWaitMs: number): Moment => ({
+  at: 1000,
+  threads: new Map([
+    ['1/1', { of: 'test', cpuMs: 5, waitedMs: ownWaitMs }],
+    ['2/2', { of: 'service', cpuMs: 0, waitedMs: serviceWaitMs }],
+  ]),
+})
+
+test.each([
+  [0, 0, 1000],
+  [100, 200, 700],
+  [900, 900, 5],
+])('a sleep of 1 s counts without the waits for a CPU: %i and %i ms', (own, service, counted) => {
+  expect(ownMs({ at: 0, threads: new Map() }, asleep(own, service))).toBe(counted)
 })
 
 test('work that takes quadratic time fails a test that expects linear time', () => {
