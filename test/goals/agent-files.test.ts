@@ -131,9 +131,16 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
       }
       const began = performance.now()
       await Promise.all(agentTypes.map((agent) => change(agent, 0)))
-      // At any point of the next two rounds, however long a round takes on this machine.
+      // At any point of the next two rounds, however long a round takes on this machine, and in a change.
       const roundMs = performance.now() - began
-      const killed = sleep((((cycle * 37) % 150) / 75) * roundMs).then(() => service.child.kill('SIGKILL'))
+      const killed = sleep((((cycle * 37) % 150) / 75) * roundMs).then(async () => {
+        for (;;) {
+          service.child.kill('SIGSTOP')
+          if (unfinishedChanges(service.data) > 0) return service.child.kill('SIGKILL')
+          service.child.kill('SIGCONT')
+          await sleep(1 + (cycle % 7))
+        }
+      })
       const untilKilled = async (agent: string) => {
         for (let n = 1; ; n += 1) await change(agent, n)
       }
