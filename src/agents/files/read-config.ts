@@ -1,4 +1,4 @@
-import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { existsSync, lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, isAbsolute, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../kernel/errors.ts'
@@ -194,8 +194,7 @@ export function isWritableFile({ path, root }: FileLocation): boolean {
 
 /** A link inside the root that leads out of it could redirect a write. A path outside the root was chosen as such. */
 function assertWithin(path: string, real: string, root: string): void {
-  const realRoot = realPath(root) ?? root
-  if (isWithin(path, root) && !isWithin(real, realRoot))
+  if (isWithin(path, root) && !isWithin(real, realPath(root) ?? root))
     throw unsafe(path, `is reached through a symbolic link to ${real}, outside of ${root}`)
 }
 
@@ -205,25 +204,28 @@ function isWithin(path: string, folder: string): boolean {
 }
 
 function assertNoDanglingLink(path: string): void {
-  let isLink = false
+  if (isLink(path)) throw unsafe(path, 'is a symbolic link to a file that does not exist')
+}
+
+function isLink(path: string): boolean {
   try {
-    isLink = lstatSync(path).isSymbolicLink()
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
   } catch {
-    return // nothing exists at this path
+    return false // it cannot be reached
   }
-  if (isLink) throw unsafe(path, 'is a symbolic link to a file that does not exist')
 }
 
 /** The file's folder, or the nearest existing folder above it. */
 export function nearestFolder(path: string): string {
   const folder = dirname(path)
-  if (folder === path || realPath(folder) !== undefined) return folder
+  if (folder === path || existsSync(folder)) return folder
   return nearestFolder(folder)
 }
 
+/** Most agents are not installed, so most paths do not exist. To ask first is cheaper than the error. */
 function realPath(path: string): string | undefined {
   try {
-    return realpathSync.native(path)
+    return existsSync(path) ? realpathSync.native(path) : undefined
   } catch {
     return undefined
   }
