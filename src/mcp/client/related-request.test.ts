@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import type { CallOptions } from '../protocol/call-options.ts'
 import { JsonRpcPeer } from './json-rpc-peer.ts'
+import { listTools } from './server-lists.ts'
 
 const owner = { id: '', agentType: 'cursor', sessionId: null, notify: () => {} }
 const of = (id: string): CallOptions => ({ client: { id, agentType: 'cursor', owner } })
 
-/** The client that a log message concerns while the given requests are pending. */
+/** The client that a log message concerns while Toolroom reads the list of tools and the given requests are pending. */
 function concerned(...pending: CallOptions[]): string | null | undefined {
   let client: string | null | undefined = 'not notified'
   const peer = new JsonRpcPeer({
@@ -14,10 +15,12 @@ function concerned(...pending: CallOptions[]): string | null | undefined {
       client = clientId
     },
   })
-  void peer.request('tools/list', {}, { timeoutMs: null })
-  for (const options of pending) void peer.requestRaw('tools/call', {}, { ...options, timeoutMs: null })
+  void listTools(peer, 60_000).catch(() => {})
+  for (const options of pending)
+    void peer.requestRaw('tools/call', {}, { ...options, timeoutMs: null }).catch(() => {})
   const bytes = Buffer.from('{"jsonrpc":"2.0","method":"notifications/message","params":{}}')
   peer.receive({ bytes, cut: 0, borrowed: false })
+  peer.close('the test has ended')
   return client
 }
 

@@ -138,7 +138,10 @@ async function fetchPages(
   let params = {}
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const leftMs = Math.max(1, deadline - performance.now())
-    const { value, bytes } = await requester.requestRaw(method, params, { timeoutMs: leftMs })
+    const { value, bytes } = await requester.requestRaw(method, params, {
+      timeoutMs: leftMs,
+      isInternal: true,
+    })
     const { [field]: entries, nextCursor, _meta } = isObject(value) ? value : {}
     if (isObject(_meta)) meta = { ...meta, ..._meta }
     const list = Array.isArray(entries) ? rawMember(bytes, field) : undefined
