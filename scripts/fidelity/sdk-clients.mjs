@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root } from '../lib.mjs'
-import { compare, gatewayName, SERVER_ID } from './compare.mjs'
+import { compare, gatewayName } from './compare.mjs'
 import { installPackages } from './install.mjs'
 import { OWN_NAMES } from './probes.mjs'
 
@@ -37,16 +37,13 @@ async function sdkFrom(folder, modules) {
   return { Client, StdioClientTransport, StreamableHTTPClientTransport }
 }
 
-/** @param sdk one of the clients; @returns a result for each of the two paths of the gateway */
-export async function compareWithSdks(sdk, { bed, definition, server, plan, eras, isPinned, refresh }) {
+/** @param sdk one of the clients; @param ways names and paths; @returns a result for each of these paths of the gateway */
+export async function compareWithSdks(sdk, ways, { bed, definition, server, plan, eras, isPinned, refresh }) {
   if (!eras.includes(sdk.era)) return [] // it cannot use the server directly
   const recordDirectly = () => record(sdk, directTransport(sdk, definition), { plan, server })
   const [direct, control] = await Promise.all([recordDirectly(), recordDirectly()])
   const results = []
-  for (const [via, path] of [
-    ['server', `/mcp/${SERVER_ID}`],
-    ['all', '/mcp'],
-  ]) {
+  for (const [via, path] of ways) {
     await refresh()
     const named = via === 'all' ? gatewayName : OWN_NAMES
     const gateway = await record(sdk, gatewayTransport(sdk, bed, path), { plan, server, named })

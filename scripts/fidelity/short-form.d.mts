@@ -18,6 +18,6 @@ interface Bed {
 export const serversFor: (full: boolean) => readonly Server[]
 export function loadSdks(): Promise<readonly Sdk[]>
 export function openBed(): Promise<Bed>
-export function rowOf(server: Server, bed: Bed, sdks: readonly Sdk[]): Promise<Row>
+export function rowOf(server: Server, bed: Bed, sdks: readonly Sdk[], full: boolean): Promise<Row>
 export function staleIn(rows: readonly Row[]): string[]
 export function allowedTable(): string
