@@ -11,8 +11,18 @@ const NODE_MAJOR_MIN = 22
 export const NODE_VERSION = '22.23.3'
 const DEADLINE_MS = 5 * 60_000
 
-/** @returns {Promise<{ command: string[], suite_version: string, node_version: string }>} */
-export async function installSuite() {
+let installed
+
+/**
+ * Once for all runs of this process, which begin at the same time.
+ * @returns {Promise<{ command: string[], folder: string, suite_version: string, node_version: string }>}
+ */
+export function installSuite() {
+  installed ??= findSuite()
+  return installed
+}
+
+async function findSuite() {
   const ownNode = Number(process.versions.node.split('.')[0]) >= NODE_MAJOR_MIN
   const node = ownNode ? undefined : nodePackage()
   const cache = join(root, 'node_modules/.cache/conformance')
@@ -21,6 +31,7 @@ export async function installSuite() {
   const program = node ? join(folder, 'node_modules', node, binOf(folder, node)) : process.execPath
   return {
     command: [program, join(folder, 'node_modules', SUITE, binOf(folder, SUITE))],
+    folder,
     suite_version: SUITE_VERSION,
     node_version: node ? NODE_VERSION : process.versions.node,
   }

@@ -2,6 +2,8 @@
 // whenever the service says that a login is needed, and calls again. The suite appends the URL.
 //   TOOLROOM_ADDRESS=http://127.0.0.1:8665 TOOLROOM_TOKEN=… node test/conformance/login-client.mjs <url>
 // The last line of stdout is what happened, as JSON.
+import { once } from 'node:events'
+import { request } from 'node:http'
 import { UserAgent } from '../support/user-agent.mjs'
 
 const [url] = process.argv.slice(2)
@@ -47,8 +49,8 @@ async function run() {
 async function oauthInput() {
   const { client_id, client_secret, private_key_pem, signing_algorithm } = JSON.parse(MCP_CONFORMANCE_CONTEXT)
   if (client_id === undefined) return {}
-  const metadata = await fetch(new URL('/.well-known/oauth-protected-resource/mcp', url))
-  const [issuer] = (await metadata.json()).authorization_servers
+  const metadata = await send('GET', new URL('/.well-known/oauth-protected-resource/mcp', url), {})
+  const [issuer] = metadata.body.authorization_servers
   const grant = scenario.startsWith('auth/client-credentials') ? 'client_credentials' : 'authorization_code'
   return {
     oauth: {
@@ -67,12 +69,16 @@ async function must(method, path, body) {
   return answer
 }
 
-async function ask(method, path, body) {
+function ask(method, path, body) {
   const headers = { 'x-svc-token': TOOLROOM_TOKEN, ...(body && { 'content-type': 'application/json' }) }
-  const answer = await fetch(`${address}/api${path}`, {
-    method,
-    headers,
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  return { status: answer.status, body: await answer.json() }
+  return send(method, `${address}/api${path}`, headers, body && JSON.stringify(body))
+}
+
+/** The suite starts this program for each scenario, and loading `fetch` takes as long as the rest of it. */
+async function send(method, to, headers, text) {
+  const [answer] = await once(request(to, { method, headers }).end(text), 'response')
+  return {
+    status: answer.statusCode,
+    body: JSON.parse((await answer.setEncoding('utf8').toArray()).join('')),
+  }
 }

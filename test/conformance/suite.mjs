@@ -1,4 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from '../../scripts/lib.mjs'
@@ -45,29 +53,55 @@ export async function runSuite({ url, revision, headers = {}, scenario, deadline
 
 /** @returns the scenarios of a revision for one side: the required ones, then those that are only reported */
 export async function listScenarios(revision, suite, side = 'server') {
-  const { output } = await ask(
-    suite ?? (await installSuite()),
-    ['list', `--${side}`, '--requirements', revision],
-    30_000,
-  )
-  const sections = output.split(/\n(?=\S)/)
-  const required =
-    sections.find((text) => text.startsWith(side === 'server' ? 'Server scenarios' : 'Client scenarios')) ??
-    ''
-  const others = sections.find((text) => text.startsWith('Run and reported')) ?? ''
-  const rows = [
-    ...[...required.matchAll(/^ +- (\S+)/gm)].map(([, name]) => ({ name, required: true })),
-    ...[...others.matchAll(/^ +- (\S+) \[(\w+)\]/gm)]
-      .filter(([, , of]) => of === side)
-      .map(([, name]) => ({ name, required: false })),
-  ]
+  const output = await listOf(revision, suite ?? (await installSuite()), side)
+  const rows = scenariosIn(output, side)
   if (rows.length === 0)
     throw new Error(`The suite lists no ${side} scenario for ${revision}: ${output.trim()}`)
   return rows
 }
 
-export const ask = ({ command: [program, ...before] }, args, deadlineMs, env = {}) =>
-  run(program, [...before, ...args], { quiet: true, deadlineMs, env: { NO_COLOR: '1', ...env } })
+/** The list of an installed suite never changes, and the suite takes a second to print it, so it is kept beside the suite. */
+async function listOf(revision, suite, side) {
+  const file = join(suite.folder, `list-${side}-${revision}.txt`)
+  if (existsSync(file)) return readFileSync(file, 'utf8')
+  const { output } = await ask(suite, ['list', `--${side}`, '--requirements', revision], 30_000)
+  if (scenariosIn(output, side).length === 0) return output
+  const beside = mkdtempSync(join(suite.folder, 'listing-'))
+  writeFileSync(join(beside, 'list.txt'), output)
+  renameSync(join(beside, 'list.txt'), file) // complete, even with two runs
+  rmSync(beside, { recursive: true })
+  return output
+}
+
+function scenariosIn(output, side) {
+  const sections = output.split(/\n(?=\S)/)
+  const required =
+    sections.find((text) => text.startsWith(side === 'server' ? 'Server scenarios' : 'Client scenarios')) ??
+    ''
+  const others = sections.find((text) => text.startsWith('Run and reported')) ?? ''
+  return [
+    ...[...required.matchAll(/^ +- (\S+)/gm)].map(([, name]) => ({ name, required: true })),
+    ...[...others.matchAll(/^ +- (\S+) \[(\w+)\]/gm)]
+      .filter(([, , of]) => of === side)
+      .map(([, name]) => ({ name, required: false })),
+  ]
+}
+
+/**
+ * The suite stays on this computer: it needs none of the certificates for outside, which make the start of every Node process
+ * below it slower.
+ */
+export const ask = ({ command: [program, ...before], folder }, args, deadlineMs, env = {}) =>
+  run(program, [...before, ...args], {
+    quiet: true,
+    deadlineMs,
+    env: {
+      NO_COLOR: '1',
+      NODE_EXTRA_CA_CERTS: undefined,
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      ...env,
+    },
+  })
 
 /** @returns the checks by scenario; the folders are named server-<scenario>-<time> */
 function resultsIn(folder) {
