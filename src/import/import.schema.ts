@@ -1,7 +1,6 @@
 import * as Type from 'typebox'
 import { ProjectPath } from '../agents/read/agents.schema.ts'
 import { component, orNull } from '../kernel/rest-parts.ts'
-import { type Carrier, maskArgs, maskCommand, maskUrl } from '../kernel/secrets/mask-secrets.ts'
 import {
   anyObject,
   boolean,
@@ -13,7 +12,8 @@ import {
   text,
   textOrNull,
   texts,
-} from '../kernel/typebox.ts'
+} from '../kernel/schema-fields.ts'
+import { type Carrier, maskArgs, maskCommand, maskUrl } from '../kernel/secrets/mask-secrets.ts'
 import { plainSecretsIn } from '../servers/shared/definition/move-secrets.ts'
 import { npxPackage } from '../servers/shared/definition/npx-package.ts'
 import { ServerName } from '../servers/shared/server-fields.ts'

@@ -1,7 +1,7 @@
 import type { Static, TObjectOptions, TSchema } from 'typebox'
 import * as Type from 'typebox'
 import type { ErrorCode } from './error-catalogue.ts'
-import { boolean, partial, text } from './typebox.ts'
+import { boolean, partial, text } from './schema-fields.ts'
 
 /** What the schemas and routes of all wings share. */
 

@@ -2,7 +2,7 @@
 
 import * as Type from 'typebox'
 import { component, orNull, Timestamp } from './rest-parts.ts'
-import { anyObject, boolean, integer, objects, partial, text, textOrNull } from './typebox.ts'
+import { anyObject, boolean, integer, objects, partial, text, textOrNull } from './schema-fields.ts'
 
 const anything = anyObject()
 

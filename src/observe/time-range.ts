@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { invalidField } from '../kernel/errors.ts'
-import { text } from '../kernel/typebox.ts'
+import { text } from '../kernel/schema-fields.ts'
 
 /** A point in time: ISO-8601, or an age such as `15m` counted back from now. */
 export const Instant = Type.String({

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { mapOf, orNull } from '../../kernel/rest-parts.ts'
-import { boolean, closed } from '../../kernel/typebox.ts'
+import { boolean, closed } from '../../kernel/schema-fields.ts'
 import type { Json } from './json-value.ts'
 
 export const FORMATS = ['json', 'jsonc', 'toml', 'yaml'] as const

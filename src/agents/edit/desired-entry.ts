@@ -5,7 +5,7 @@ import {
   keepMaskedUrl,
   keepMaskedValues,
   originOf,
-} from '../../servers/shared/keep-masked-values.ts'
+} from '../../servers/shared/masked-values.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
 import { forAgent } from '../catalogue/agent-reference-syntax.ts'
 import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'

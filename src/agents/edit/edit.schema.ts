@@ -10,7 +10,7 @@ import {
   text,
   textOrNull,
   texts,
-} from '../../kernel/typebox.ts'
+} from '../../kernel/schema-fields.ts'
 import { BackupAction, ProjectPath, Revision } from '../read/agents.schema.ts'
 
 const Text = Type.String({ maxLength: 32_768 })

@@ -9,8 +9,8 @@ import {
   text,
   textOrNull,
   texts,
-} from '../../kernel/typebox.ts'
-import { masked } from '../../servers/shared/server-fields.ts'
+} from '../../kernel/schema-fields.ts'
+import { masked } from '../../servers/shared/masked-values.ts'
 
 /** No pattern: an unknown type is `not_found`. */
 export const AgentKey = Type.Object({

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
 import { component, operationsOf } from '../../kernel/rest-parts.ts'
+import { closed } from '../../kernel/schema-fields.ts'
 import { type KnownSecrets, redactText } from '../../kernel/secrets/known-secrets.ts'
-import { closed } from '../../kernel/typebox.ts'
 
 const RedactInput = closed({ text: Type.String({ maxLength: 262_144 }) })
 component({ RedactInput }, 'A text that may contain secrets', {

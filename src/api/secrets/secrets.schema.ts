@@ -1,7 +1,7 @@
 import * as Type from 'typebox'
 import { component, listOf, Timestamp } from '../../kernel/rest-parts.ts'
+import { closed, flag, partial, text, texts } from '../../kernel/schema-fields.ts'
 import { NAME_PATTERN } from '../../kernel/secrets/references.ts'
-import { closed, flag, partial, text, texts } from '../../kernel/typebox.ts'
 
 const SecretName = text(`Servers refer to it as \`$\{secret:NAME}\` in args, env, headers and url`, {
   pattern: NAME_PATTERN,

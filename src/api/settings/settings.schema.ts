@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
 import { type SettingName, Settings } from '../../kernel/config/settings.ts'
 import { component, listOf, orNull } from '../../kernel/rest-parts.ts'
-import { boolean, closed, text } from '../../kernel/typebox.ts'
+import { boolean, closed, text } from '../../kernel/schema-fields.ts'
 
 const SOURCES = ['flag', 'environment', 'env_file', 'config_file', 'generated', 'default'] as const
 

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { component, Timestamp } from '../../kernel/rest-parts.ts'
-import { closed } from '../../kernel/typebox.ts'
+import { closed } from '../../kernel/schema-fields.ts'
 
 const Code = Type.String({ minLength: 1, maxLength: 128, examples: ['kO2l0dQ0Xl5rYk3fN0rJrg'] })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { OFFER_DEFAULTS, type OfferSettings } from '../../servers/shared/server-fields.ts'
+import { OFFER_DEFAULTS, type OfferSettings } from '../../servers/shared/tool-settings.ts'
 import { type AgentToolList, AgentToolLists, type ServerTools } from './agent-tool-lists.ts'
 import { type AgentTools, DEFAULT_AGENT_TOOLS } from './visibility.schema.ts'
 

@@ -1,7 +1,7 @@
 import { memo } from '../../kernel/memo.ts'
 import { type Definition, renamed, writtenLike } from '../../mcp/protocol/listed-definitions.ts'
 import { headerProblem } from '../../mcp/protocol/mcp-headers.ts'
-import { type OfferSettings, settingOf } from '../../servers/shared/server-fields.ts'
+import { type OfferSettings, settingOf } from '../../servers/shared/tool-settings.ts'
 import { isForModel, withPages } from './app-pages.ts'
 import { type ListResult, listResult } from './merge-prompts-and-resources.ts'
 import { type Conflict, type NamedTool, nameTools } from './tool-names.ts'

@@ -1,7 +1,8 @@
 import * as Type from 'typebox'
 import { component, ID_PATTERN, mapOf, orNull } from '../../kernel/rest-parts.ts'
-import { integer, objects, partial, text } from '../../kernel/typebox.ts'
-import { MAX_SERVERS, MAX_TOOLS, ServerId, TOOL_NAME_PATTERN } from '../../servers/shared/server-fields.ts'
+import { integer, objects, partial, text } from '../../kernel/schema-fields.ts'
+import { MAX_SERVERS, ServerId } from '../../servers/shared/server-fields.ts'
+import { MAX_TOOLS, TOOL_NAME_PATTERN } from '../../servers/shared/tool-settings.ts'
 
 const ToolMode = Type.Enum(['full', 'search'], {
   description:

@@ -1,5 +1,5 @@
 import * as Type from 'typebox'
-import { anyObject, text } from '../../kernel/typebox.ts'
+import { anyObject, text } from '../../kernel/schema-fields.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { ServerId } from '../../servers/shared/server-fields.ts'
 import { KEY_REFUSALS } from '../messages/rpc-error.ts'

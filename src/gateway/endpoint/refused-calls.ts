@@ -1,7 +1,7 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { idIn } from '../../kernel/rest-parts.ts'
 import { type CallRecorder, codeOf } from '../../servers/shared/call-recorder.ts'
-import { settingOf } from '../../servers/shared/server-fields.ts'
+import { settingOf } from '../../servers/shared/tool-settings.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import { serverIn } from '../catalogue/tool-names.ts'
 import { CALL_TOOL } from '../catalogue/tool-search-index.ts'

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { component, listOf, orNull, Timestamp } from '../../kernel/rest-parts.ts'
-import { closed, text } from '../../kernel/typebox.ts'
+import { closed, text } from '../../kernel/schema-fields.ts'
 
 const Name = Type.String({
   minLength: 1,

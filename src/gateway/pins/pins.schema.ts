@@ -1,7 +1,7 @@
 import * as Type from 'typebox'
 import { component, orNull } from '../../kernel/rest-parts.ts'
+import { partial, text, textOrNull } from '../../kernel/schema-fields.ts'
 import { HeldChange, ToolList } from '../../kernel/tool-fields.ts'
-import { partial, text, textOrNull } from '../../kernel/typebox.ts'
 
 const Hash = text(
   'The hash of the definition that you have reviewed. If it has changed since, it is not approved',

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { component, ID_PATTERN, listOf, mapOf, Timestamp } from '../../kernel/rest-parts.ts'
-import { closed, flag, partial, text } from '../../kernel/typebox.ts'
+import { closed, flag, partial, text } from '../../kernel/schema-fields.ts'
 import { MAX_SERVERS } from '../../servers/shared/server-fields.ts'
 import { AgentToolsView, ServerIds, ToolNames } from '../catalogue/visibility.schema.ts'
 

@@ -2,8 +2,8 @@ import * as Type from 'typebox'
 import { type ContainerCommand, readContainerCommand } from '../../kernel/containers/docker-run-command.ts'
 import type { Isolation } from '../../kernel/isolation-options.ts'
 import { orNull } from '../../kernel/rest-parts.ts'
+import { integer, objects, text, textOrNull, texts } from '../../kernel/schema-fields.ts'
 import { type Carrier, maskArgs } from '../../kernel/secrets/mask-secrets.ts'
-import { integer, objects, text, textOrNull, texts } from '../../kernel/typebox.ts'
 
 /** A `docker run` that Toolroom runs itself: the fields of its server. */
 interface ContainerRun {

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { LEVELS } from '../log.ts'
-import { boolean, closed, integer, optional, text } from '../typebox.ts'
+import { boolean, closed, integer, optional, text } from '../schema-fields.ts'
 
 /** Headers with a meaning in HTTP. A token there would be lost or would break the request. */
 const RESERVED_HEADERS =

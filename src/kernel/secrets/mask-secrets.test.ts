@@ -5,7 +5,7 @@ import {
   keepMaskedCommand,
   keepMaskedUrl,
   keepMaskedValues,
-} from '../../servers/shared/keep-masked-values.ts'
+} from '../../servers/shared/masked-values.ts'
 import { KnownSecrets } from './known-secrets.ts'
 import { maskArgs, maskText, maskUrl, secretsIn } from './mask-secrets.ts'
 import { publicArgs, publicCommand, publicDetail } from './public-command.ts'

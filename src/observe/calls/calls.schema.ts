@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../../kernel/rest-parts.ts'
-import { anyObject, integer, partial, text, textOrNull } from '../../kernel/typebox.ts'
+import { anyObject, integer, partial, text, textOrNull } from '../../kernel/schema-fields.ts'
 import { LABEL, LogFilters } from '../logs/logs.schema.ts'
 
 const { server_id, since, until } = LogFilters.properties

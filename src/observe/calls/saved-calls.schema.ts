@@ -1,7 +1,7 @@
 import * as Type from 'typebox'
 import { component, ID_PATTERN, listOf, Timestamp } from '../../kernel/rest-parts.ts'
-import { anyObject, closed, text } from '../../kernel/typebox.ts'
-import { TOOL_NAME_PATTERN } from '../../servers/shared/server-fields.ts'
+import { anyObject, closed, text } from '../../kernel/schema-fields.ts'
+import { TOOL_NAME_PATTERN } from '../../servers/shared/tool-settings.ts'
 
 const fields = {
   name: Type.String({

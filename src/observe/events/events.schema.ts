@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { component, listOf, orNull, pageQuery, Timestamp } from '../../kernel/rest-parts.ts'
-import { partial, text } from '../../kernel/typebox.ts'
+import { partial, text } from '../../kernel/schema-fields.ts'
 import { LogFilters } from '../logs/logs.schema.ts'
 
 /** In the order of events of the same millisecond: a status follows from a change, and a notice from a status. */

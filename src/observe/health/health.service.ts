@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { component } from '../../kernel/rest-parts.ts'
-import { textOrNull } from '../../kernel/typebox.ts'
+import { textOrNull } from '../../kernel/schema-fields.ts'
 
 const Check = Type.Object({
   name: Type.Enum(['store', 'logs', 'disk']),

@@ -1,7 +1,7 @@
 import * as Type from 'typebox'
 import { LEVELS, SOURCES, STREAMS } from '../../kernel/log.ts'
 import { ID_PATTERN } from '../../kernel/rest-parts.ts'
-import { closed, partial } from '../../kernel/typebox.ts'
+import { closed, partial } from '../../kernel/schema-fields.ts'
 
 /** Clients are subscribed to every topic except `log` by default. */
 export const TOPICS = [

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { callerOf, operationsOf } from '../../kernel/rest-parts.ts'
+import { text } from '../../kernel/schema-fields.ts'
 import { isoTime } from '../../kernel/time.ts'
-import { text } from '../../kernel/typebox.ts'
 import * as schema from './logs.schema.ts'
 import type { Logs } from './logs.service.ts'
 

@@ -1,7 +1,15 @@
 import * as Type from 'typebox'
 import { LEVELS, SOURCES, STREAMS } from '../../kernel/log.ts'
 import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../../kernel/rest-parts.ts'
-import { anyObject, boolean, integer, objects, partial, text, textOrNull } from '../../kernel/typebox.ts'
+import {
+  anyObject,
+  boolean,
+  integer,
+  objects,
+  partial,
+  text,
+  textOrNull,
+} from '../../kernel/schema-fields.ts'
 import { Instant, stepField } from '../time-range.ts'
 
 export const LABEL = '^[^\\u0000-\\u001f\\u007f]{1,256}$'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { operationsOf, wholeList } from '../../kernel/rest-parts.ts'
-import { text } from '../../kernel/typebox.ts'
+import { text } from '../../kernel/schema-fields.ts'
 import { ServerKey } from '../../servers/shared/server-fields.ts'
 import { JSON_TYPE } from '../../servers/shared/upstreams.routes.ts'
 import * as schema from './metrics.schema.ts'

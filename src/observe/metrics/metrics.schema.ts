@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../../kernel/rest-parts.ts'
-import { integer, objects, partial, text, textOrNull } from '../../kernel/typebox.ts'
+import { integer, objects, partial, text, textOrNull } from '../../kernel/schema-fields.ts'
 import { ServerId } from '../../servers/shared/server-fields.ts'
 import { stepField } from '../time-range.ts'
 import { WINDOWS } from './metric-history.ts'

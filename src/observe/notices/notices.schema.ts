@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../../kernel/rest-parts.ts'
-import { integer, partial, text, textOrNull } from '../../kernel/typebox.ts'
+import { integer, partial, text, textOrNull } from '../../kernel/schema-fields.ts'
 
 export const KINDS = [
   'server_crashed',

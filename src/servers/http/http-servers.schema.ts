@@ -1,18 +1,15 @@
 import * as Type from 'typebox'
 import { component, mapOf, orNull, Timestamp } from '../../kernel/rest-parts.ts'
+import { boolean, closed, integer, objects, optional, partial, text } from '../../kernel/schema-fields.ts'
 import { MASK } from '../../kernel/secrets/mask-secrets.ts'
-import { boolean, closed, integer, objects, optional, partial, text } from '../../kernel/typebox.ts'
 import { AuthView } from '../logins/logins.schema.ts'
 import { type OAuthConfig, OAuthInput } from '../logins/oauth-settings.ts'
 import { REQUEST_S_DESCRIPTION } from '../shared/call-recorder.ts'
+import { masked } from '../shared/masked-values.ts'
 import {
   describedFields,
   healthSchema,
   lastErrorSchema,
-  masked,
-  OFFER_DEFAULTS,
-  offerInput,
-  offerView,
   recordFields,
   ServerId,
   ServerName,
@@ -21,6 +18,7 @@ import {
   Tags,
   toolFields,
 } from '../shared/server-fields.ts'
+import { OFFER_DEFAULTS, offerInput, offerView } from '../shared/tool-settings.ts'
 
 const Status = Type.Enum([
   'unknown',

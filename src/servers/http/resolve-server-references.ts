@@ -3,7 +3,7 @@ import { isReference, parseReferences, resolveReferences } from '../../kernel/se
 import { isBlockedHost } from '../../net/blocked-address.ts'
 import type { LoginServer } from '../logins/login-record.ts'
 import type { References } from '../shared/definition/definition-references.ts'
-import { originOf } from '../shared/keep-masked-values.ts'
+import { originOf } from '../shared/masked-values.ts'
 import { SettingFailure } from './connection-failure.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 

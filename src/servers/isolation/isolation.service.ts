@@ -2,7 +2,7 @@ import * as Type from 'typebox'
 import { IMAGE_NAME } from '../../kernel/containers/docker-run-command.ts'
 import type { AuditEntry } from '../../kernel/fact-bus.ts'
 import { type Caller, component, orNull } from '../../kernel/rest-parts.ts'
-import { boolean, closed, text, textOrNull } from '../../kernel/typebox.ts'
+import { boolean, closed, text, textOrNull } from '../../kernel/schema-fields.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 
 interface Pulling {

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
 import { component, listOf, operationsOf, orNull, Timestamp, wholeList } from '../../kernel/rest-parts.ts'
+import { anyObject, objects, texts } from '../../kernel/schema-fields.ts'
 import { isoTime } from '../../kernel/time.ts'
-import { anyObject, objects, texts } from '../../kernel/typebox.ts'
 import type { Job, Jobs } from './jobs.ts'
 
 const operation = operationsOf('Jobs')

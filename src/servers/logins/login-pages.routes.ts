@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
-import { anyObject } from '../../kernel/typebox.ts'
+import { anyObject } from '../../kernel/schema-fields.ts'
 import { donePage, failedPage, type Page, startPage, textPage } from './login-pages.ts'
 import type { Logins } from './logins.ts'
 

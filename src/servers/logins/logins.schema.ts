@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { component, orNull, Timestamp } from '../../kernel/rest-parts.ts'
-import { text, texts } from '../../kernel/typebox.ts'
+import { text, texts } from '../../kernel/schema-fields.ts'
 
 const Scopes = Type.Array(Type.String(), { examples: [['read', 'write']] })
 

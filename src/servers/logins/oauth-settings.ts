@@ -1,8 +1,8 @@
 import * as Type from 'typebox'
 import { invalidField } from '../../kernel/errors.ts'
 import { component } from '../../kernel/rest-parts.ts'
+import { partial, text } from '../../kernel/schema-fields.ts'
 import { MASK } from '../../kernel/secrets/mask-secrets.ts'
-import { partial, text } from '../../kernel/typebox.ts'
 
 const LINE = '^[\\x20-\\x7e]{1,2048}$'
 const SCOPE = '^[\\x21\\x23-\\x5b\\x5d-\\x7e]{1,256}$'

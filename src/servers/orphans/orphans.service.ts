@@ -3,8 +3,8 @@ import { AppError } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/fact-bus.ts'
 import type { Orphan, OrphanEnd } from '../../kernel/orphan-process.ts'
 import { type Caller, component, listOf, Timestamp } from '../../kernel/rest-parts.ts'
+import { integer, text } from '../../kernel/schema-fields.ts'
 import { isoTime } from '../../kernel/time.ts'
-import { integer, text } from '../../kernel/typebox.ts'
 
 /** `supervisor/` finds and ends processes; `compose/rest.ts` connects it. */
 export interface Deps {

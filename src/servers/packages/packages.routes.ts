@@ -10,7 +10,7 @@ import {
   StartedJob,
   wholeList,
 } from '../../kernel/rest-parts.ts'
-import { text } from '../../kernel/typebox.ts'
+import { text } from '../../kernel/schema-fields.ts'
 import * as schema from './packages.schema.ts'
 import type { Packages, StartedJob as Started } from './packages.service.ts'
 

@@ -10,7 +10,7 @@ import {
   text,
   textOrNull,
   texts,
-} from '../../kernel/typebox.ts'
+} from '../../kernel/schema-fields.ts'
 
 const Name = text('The npm package name; paths, URLs, git addresses and options are refused', {
   minLength: 1,

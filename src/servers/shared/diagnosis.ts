@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { component, orNull } from '../../kernel/rest-parts.ts'
-import { text } from '../../kernel/typebox.ts'
+import { text } from '../../kernel/schema-fields.ts'
 
 const Check = Type.Object({
   name: Type.String({ examples: ['command'] }),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
 import { component, mapOf } from '../../kernel/rest-parts.ts'
-import { closed, text } from '../../kernel/typebox.ts'
+import { closed, text } from '../../kernel/schema-fields.ts'
 
 /** How long a question waits for an answer, because a person may have to give it. */
 const ANSWER_MS = 5 * 60_000

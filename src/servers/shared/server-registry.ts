@@ -8,14 +8,9 @@ import type { CallResult } from '../../mcp/protocol/call-options.ts'
 import type { CallRecorder } from './call-recorder.ts'
 import type { Catalogues } from './catalogues.ts'
 import type { References } from './definition/definition-references.ts'
-import {
-  MAX_SERVERS,
-  type OfferSettings,
-  type Revealed,
-  type RevealInput,
-  type ServerRecord,
-  storedValue,
-} from './server-fields.ts'
+import { type Revealed, type RevealInput, storedValue } from './masked-values.ts'
+import { MAX_SERVERS, type ServerRecord } from './server-fields.ts'
+import type { OfferSettings } from './tool-settings.ts'
 import type { ToolCall, Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
 

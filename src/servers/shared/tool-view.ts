@@ -4,7 +4,7 @@ import type { HeldChange, Tool, ToolList } from '../../kernel/tool-fields.ts'
 import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import type { Catalogue } from './catalogues.ts'
 import { hashOf } from './listed-definition-hash.ts'
-import { type OfferSettings, settingOf } from './server-fields.ts'
+import { type OfferSettings, settingOf } from './tool-settings.ts'
 
 const toolsOf = memo((catalogue: Catalogue): readonly DescribedTool[] => catalogue.tools.map(toolOf))
 type DescribedTool = Omit<Tool, 'enabled' | 'gateway_name' | 'state' | 'change'>

@@ -3,7 +3,7 @@ import type { LastError } from '../../kernel/server-state.ts'
 import type { CallingClient, CallOptions, CallResult } from '../../mcp/protocol/call-options.ts'
 import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import type { Catalogue, DiscoveredServer } from './catalogues.ts'
-import type { OfferSettings } from './server-fields.ts'
+import type { OfferSettings } from './tool-settings.ts'
 
 /** A call of one tool. */
 export interface ToolCall {

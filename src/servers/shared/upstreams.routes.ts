@@ -9,15 +9,8 @@ import * as tool from '../../kernel/tool-fields.ts'
 import type { CallOptions, CallResult } from '../../mcp/protocol/call-options.ts'
 import { Diagnosis } from './diagnosis.ts'
 import { ElicitationAnswer, ElicitationKey, type Elicitations } from './elicitations.ts'
-import {
-  IfMatch,
-  Revealed,
-  type RevealInput,
-  revealInput,
-  revisionOf,
-  ServerKey,
-  type ServerRecord,
-} from './server-fields.ts'
+import { Revealed, type RevealInput, revealInput } from './masked-values.ts'
+import { IfMatch, revisionOf, ServerKey, type ServerRecord } from './server-fields.ts'
 import { acceptsEvents, EVENT_STREAM, streamedCall } from './streamed-call.ts'
 import type { ToolCall } from './upstream.ts'
 

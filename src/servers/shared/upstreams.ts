@@ -5,7 +5,8 @@ import { within } from '../../kernel/time-limit.ts'
 import type { CallResult } from '../../mcp/protocol/call-options.ts'
 import { type CallRecorder, mayHaveTool } from './call-recorder.ts'
 import type { Catalogue, Catalogues } from './catalogues.ts'
-import type { OfferSettings, ServerRecord } from './server-fields.ts'
+import type { ServerRecord } from './server-fields.ts'
+import type { OfferSettings } from './tool-settings.ts'
 import type { RelayedRequest, ToolCall, Upstream } from './upstream.ts'
 
 /** How long a list of one server waits for its start. After that, the list is announced as a change. */

@@ -2,7 +2,7 @@ import * as Type from 'typebox'
 import { IMAGE_NAME, readContainerCommand } from '../../kernel/containers/docker-run-command.ts'
 import { invalidField } from '../../kernel/errors.ts'
 import type { Isolation, IsolationOptions } from '../../kernel/isolation-options.ts'
-import { integer, optional, partial, textOrNull } from '../../kernel/typebox.ts'
+import { integer, optional, partial, textOrNull } from '../../kernel/schema-fields.ts'
 
 /** Where the process of a server runs, and what it may reach there. */
 

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { orNull } from '../../kernel/rest-parts.ts'
-import { boolean, integer, optional, partial } from '../../kernel/typebox.ts'
+import { boolean, integer, optional, partial } from '../../kernel/schema-fields.ts'
 import { REQUEST_S_DESCRIPTION } from '../shared/call-recorder.ts'
 import { isolationInput, isolationView } from './isolation-settings.ts'
 

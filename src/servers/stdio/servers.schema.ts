@@ -1,7 +1,5 @@
 import * as Type from 'typebox'
 import { component, mapOf, orNull, Timestamp } from '../../kernel/rest-parts.ts'
-import { MASK } from '../../kernel/secrets/mask-secrets.ts'
-import { STATUSES } from '../../kernel/server-state.ts'
 import {
   anyObject,
   boolean,
@@ -12,14 +10,14 @@ import {
   text,
   textOrNull,
   texts,
-} from '../../kernel/typebox.ts'
+} from '../../kernel/schema-fields.ts'
+import { MASK } from '../../kernel/secrets/mask-secrets.ts'
+import { STATUSES } from '../../kernel/server-state.ts'
+import { masked } from '../shared/masked-values.ts'
 import {
   describedFields,
   healthSchema,
   lastErrorSchema,
-  masked,
-  offerInput,
-  offerView,
   recordFields,
   ServerId,
   ServerName,
@@ -28,6 +26,7 @@ import {
   Tags,
   toolFields,
 } from '../shared/server-fields.ts'
+import { offerInput, offerView } from '../shared/tool-settings.ts'
 import { settingsInput, settingsView } from './run-settings.schema.ts'
 import type { RunSettings } from './run-settings.ts'
 

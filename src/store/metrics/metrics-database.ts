@@ -5,7 +5,6 @@ import type {
   Check,
   Level,
   MetricsStore,
-  ServerLevel,
   ServerPeriod,
   Trim,
 } from '../../observe/metrics/metrics-store.ts'
@@ -69,11 +68,7 @@ export class MetricsDatabase implements MetricsStore {
   }
 
   periods(
-    level: ServerLevel,
-    from: number,
-    to: number,
-    step: number,
-    server_id: string | undefined,
+    ...[level, from, to, step, server_id]: Parameters<MetricsStore['periods']>
   ): readonly ServerPeriod[] {
     const ofServer = server_id === undefined ? '' : 'AND server_id = ?'
     // The cast makes the division one of integers: `node:sqlite` binds every number as a REAL.

@@ -1,7 +1,7 @@
 import * as Type from 'typebox'
 import { component, ID_PATTERN, orNull, Timestamp } from '../../../kernel/rest-parts.ts'
+import { anyObject, closed, flag, partial, text } from '../../../kernel/schema-fields.ts'
 import { NAME_PATTERN } from '../../../kernel/secrets/references.ts'
-import { anyObject, closed, flag, partial, text } from '../../../kernel/typebox.ts'
 import { MAX_SERVERS, ServerId } from '../../../servers/shared/server-fields.ts'
 
 export const FORMAT = 'toolroom-export'

@@ -1,7 +1,7 @@
 import * as Type from 'typebox'
 import { invalidField } from '../../../kernel/errors.ts'
 import { component, ID_PATTERN, mapOf } from '../../../kernel/rest-parts.ts'
-import { closed, optional, text } from '../../../kernel/typebox.ts'
+import { closed, optional, text } from '../../../kernel/schema-fields.ts'
 import { DAY_MS } from '../metric-history.ts'
 import { LABEL_PATTERN, NAME_PATTERN } from '../metrics.schema.ts'
 import { CALL_STATUSES } from '../sketch/metric-cells.ts'

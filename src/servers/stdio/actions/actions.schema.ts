@@ -1,8 +1,8 @@
 import * as Type from 'typebox'
 import { component, listOf, orNull } from '../../../kernel/rest-parts.ts'
+import { boolean, closed, integer, objects, text, textOrNull, texts } from '../../../kernel/schema-fields.ts'
 import { STATUSES } from '../../../kernel/server-state.ts'
 import { Tool } from '../../../kernel/tool-fields.ts'
-import { boolean, closed, integer, objects, text, textOrNull, texts } from '../../../kernel/typebox.ts'
 import {
   describedFields,
   lastErrorSchema,

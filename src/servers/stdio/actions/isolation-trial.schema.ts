@@ -1,6 +1,14 @@
 import * as Type from 'typebox'
 import { component } from '../../../kernel/rest-parts.ts'
-import { boolean, closed, integer, objects, partial, text, textOrNull } from '../../../kernel/typebox.ts'
+import {
+  boolean,
+  closed,
+  integer,
+  objects,
+  partial,
+  text,
+  textOrNull,
+} from '../../../kernel/schema-fields.ts'
 import { isolationInput, isolationView } from '../isolation-settings.ts'
 import { TrialReport } from './actions.schema.ts'
 

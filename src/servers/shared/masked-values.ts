@@ -1,6 +1,10 @@
-import { AppError, type FieldError, pointer } from '../../kernel/errors.ts'
-import { MASK, maskArgs, maskCommand, maskUrl } from '../../kernel/secrets/mask-secrets.ts'
+import * as Type from 'typebox'
+import { AppError, type FieldError, invalidField, pointer } from '../../kernel/errors.ts'
+import { component } from '../../kernel/rest-parts.ts'
+import { closed, text } from '../../kernel/schema-fields.ts'
+import { type Carrier, MASK, maskArgs, maskCommand, maskUrl } from '../../kernel/secrets/mask-secrets.ts'
 import { publicArgs, publicCommand } from '../../kernel/secrets/public-command.ts'
+import { SHOWN_REFERENCE } from '../../kernel/secrets/references.ts'
 
 /**
  * Responses show secrets as `***`; sending `***` back keeps the stored value. Each function takes the new and the stored
@@ -84,4 +88,45 @@ function refuse(field: string, errors: readonly FieldError[]): void {
     errors,
     hint: `Send the real value, or omit ${field} to keep it unchanged`,
   })
+}
+
+/** A map of masked secrets, such as environment variables or headers. A value that is a reference is shown. */
+export const masked = (example: Record<string, typeof MASK>) =>
+  Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: { type: 'string', pattern: `^\\*{3}$|${SHOWN_REFERENCE}` },
+    examples: [example],
+  })
+
+type Field = Exclude<keyof Carrier, 'oauth'>
+
+/** The body of a request for a stored value that views mask. */
+export const revealInput = (title: string, fields: readonly Field[]) => {
+  const description = 'The variable or the header. For `args`, the position, beginning with 0'
+  const name = Type.Optional(text(description, { minLength: 1, maxLength: 256 }))
+  const input = closed({ field: Type.Enum([...fields]), name })
+  return component({ [title]: input }, 'Which value', { examples: [{ field: fields[0], name: 'API_TOKEN' }] })
+}
+
+export interface RevealInput {
+  readonly field: Field
+  readonly name?: string
+}
+
+export const Revealed = Type.Object({ value: Type.String({ examples: ['sk-…'] }) })
+export type Revealed = Type.Static<typeof Revealed>
+component({ Revealed }, 'A stored value in full')
+
+/** The stored value. Throws when there is none. */
+export function storedValue(carrier: Carrier, { field, name }: RevealInput): string {
+  const stored = carrier[field]
+  if (typeof stored === 'string') {
+    if (name !== undefined) throw invalidField('/name', `must be omitted: ${field} is a single value`)
+    return stored
+  }
+  if (name === undefined) throw invalidField('/name', `is required for ${field}`)
+  const value = Object.entries(stored ?? {}).find(([key]) => key === name)?.[1]
+  if (value === undefined)
+    throw new AppError('not_found', `The server has no '${name.slice(0, 100)}' in ${field}`)
+  return value
 }
