@@ -112,9 +112,9 @@ export async function openGatewayAndServers(
   const events = openEvents(basics, notices) // closed first: that all servers stop with Toolroom is no event
 
   await front.listen(bind.address, config.port)
-  basics.lock.announce(front.address(bind.address))
   const firstStart = startServers(basics, servers)
   await turn() // the first process starts
+  basics.lock.announce(front.address(bind.address))
   // Loaded while the processes of the servers start. Agents' requests wait, so that they see every server.
   const [{ openHttpServers }, { openPackages }] = await Promise.all([
     import('./http-servers.ts'),
