@@ -2,14 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { LogLine } from '../../src/observe/logs/logs.schema.ts'
 import { figure } from '../support/figure.ts'
+import { FULL, runs } from '../support/full-or-short.ts'
 import { heldMemory, MEASURED, STEPS_MEASURED } from '../support/held-memory.ts'
+import { sharedByTests } from '../support/lifetime.ts'
 import { forgetPeak, memoryOf, percentile, sampling } from '../support/measuring.ts'
 import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
 type Service = Awaited<ReturnType<typeof openService>>
 
-const FULL = process.env.TOOLROOM_GOALS === 'full'
 const MB = 1_000_000
 const MOST_BAD_ROUNDS = 2
 
@@ -46,8 +47,9 @@ describe.runIf(process.platform === 'linux')('hostile output', () => {
   const WARM_MS = 1500
   const WINDOW_MS = 2000
   const MAX_GROWTH_MB = 64
-  /** Most bytes are not UTF-8 and become three: kept in memory, the short form would exceed the growth, too. */
-  const RANDOM_MB = FULL ? 50 : 15
+  /** A string needs two bytes for each, and a line of them an object: kept in memory, both sizes exceed their growth. */
+  const RANDOM_MB = runs(5, 50)
+  const MAX_RANDOM_GROWTH_MB = runs(12, MAX_GROWTH_MB)
   const MAX_LAG_MS = 200
   const MAX_LATER_MS = 20
   const MAX_LONGER_MS = 50
@@ -55,7 +57,7 @@ describe.runIf(process.platform === 'linux')('hostile output', () => {
   const CALLS = 20
   /** A third of it is usual, also on a busy machine. */
   const MAX_STEP_MS = 50
-  const HOSTILE = { name: 'hostile', timeouts: { start_s: 600, stop_s: 1 } }
+  const hostileAs = (name: string) => ({ name, timeouts: { start_s: 600, stop_s: 1 } })
 
   /** The fixture and its arguments, the health that it gets, and its megabytes with the CPU time that each may take. */
   const CASES = [
@@ -79,21 +81,31 @@ describe.runIf(process.platform === 'linux')('hostile output', () => {
     ],
   ] as const
 
+  /** One for all of them: the cost of each is counted from its start, and what is in use before that does not count. */
+  const measured = sharedByTests(async () => {
+    const service = await openService({ env: { LOG_MAX_MB: '2048', ...STEPS_MEASURED } })
+    await startEcho(service)
+    for (let n = 0; n < WARM_CALLS; n += 1) await expectCall(service)
+    return service
+  })
+
   test.each(CASES)(
-    'R9: a server that writes %s uses bounded memory and time, and its tools can be called',
+    'R9: a server that writes %s uses bounded memory and time, and its tools can be called; a line is logged with its first 64 KiB and the number of missing bytes',
     { timeout: 900_000 },
     async (title, kind, args, level, sizeMb, mostMsPerMb) => {
-      const service = await openService({ env: { LOG_MAX_MB: '2048', ...STEPS_MEASURED } })
-      const call = await withServers(service, definition(kind, args, HOSTILE))
-      for (let n = 0; n < WARM_CALLS; n += 1) await call()
+      const service = await measured()
+      const id = `hostile-${CASES.findIndex(([each]) => each === title)}`
+      await service.add(definition(kind, args, hostileAs(id)))
       const calls = async () => {
-        for (let n = 0; n < CALLS; n += 1) await call().then(() => sleep(20))
+        for (let n = 0; n < CALLS; n += 1) await expectCall(service).then(() => sleep(20))
       }
       const { grownMb, workMs, longestStepMs } = await costOf(service, () =>
-        Promise.all([startHostile(service), calls()]),
+        Promise.all([startHostile(service, id), calls()]),
       )
-      await expectToWork(service, level)
-      figure('R9', `${title}: growth of what is in use, MB`, grownMb, { most: MAX_GROWTH_MB })
+      await expectToWork(service, id, level)
+      if (kind === 'bigline') await expectCut(service, id, title.includes('stderr') ? 'stderr' : 'stdout')
+      const mostMb = title.includes('random') ? MAX_RANDOM_GROWTH_MB : MAX_GROWTH_MB
+      figure('R9', `${title}: growth of what is in use, MB`, grownMb, { most: mostMb })
       figure('R9', `${title}: CPU time for each MB, ms`, workMs / sizeMb, { most: mostMsPerMb })
       figure('R9', `${title}: CPU time of the longest step, ms`, longestStepMs, { most: MAX_STEP_MS })
     },
@@ -105,15 +117,19 @@ describe.runIf(process.platform === 'linux')('hostile output', () => {
     { timeout: 900_000 },
     (title, kind, args, level) =>
       expectGoodRounds('R9', title, 4, async (service) => {
-        await withServers(service, definition(kind, args, HOSTILE))
+        await startEcho(service)
+        await service.add(definition(kind, args, hostileAs('hostile')))
         await observe(service, sleep(WARM_MS)) // warm-up: compiled code, and the memory that calls take
         const before = await observe(service, sleep(WINDOW_MS))
         const { nowMb } = memoryOf(service)
         forgetPeak(service)
         // As long as before: the start alone takes a dozen calls, and the p99 of those is their longest.
-        const during = await observe(service, Promise.all([startHostile(service), sleep(WINDOW_MS)]))
+        const during = await observe(
+          service,
+          Promise.all([startHostile(service, 'hostile'), sleep(WINDOW_MS)]),
+        )
         const grownMb = memoryOf(service).peakMb - nowMb
-        await expectToWork(service, level)
+        await expectToWork(service, 'hostile', level)
         const usual = percentile(before.calls, 99)
         const lag = Math.max(...during.health) - percentile(before.health, 50)
         return [
@@ -133,50 +149,42 @@ describe.runIf(process.platform === 'linux')('hostile output', () => {
       }),
   )
 
-  /** Returns a call of another server than the hostile one. */
-  async function withServers(service: Service, hostile: object): Promise<() => Promise<void>> {
+  /** Another server than the hostile one. */
+  async function startEcho(service: Service): Promise<void> {
     await service.add(definition('echo'))
     await service.start('echo')
-    await service.add(hostile)
-    return async () => expect((await callEcho(service)).status).toBe(200)
+  }
+
+  async function expectCall(service: Service): Promise<void> {
+    expect((await callEcho(service)).status).toBe(200)
   }
 
   /** It runs once it has written all of its output, however long the machine needs for that. Few questions, as they cost. */
-  async function startHostile(service: Service): Promise<void> {
-    await service.ask('POST', '/servers/hostile/start')
-    const status = async () => (await service.ask('GET', '/servers/hostile')).body.status
+  async function startHostile(service: Service, id: string): Promise<void> {
+    await service.ask('POST', `/servers/${id}/start`)
+    const status = async () => (await service.ask('GET', `/servers/${id}`)).body.status
     await expect.poll(status, { timeout: 600_000, interval: 500 }).toBe('running')
   }
 
-  async function expectToWork(service: Service, level: string): Promise<void> {
-    const { body } = await service.ask('GET', '/servers/hostile')
+  async function expectToWork(service: Service, id: string, level: string): Promise<void> {
+    const { body } = await service.ask('GET', `/servers/${id}`)
     expect(body).toMatchObject({ status: 'running', health: { level }, restart_count: 0 })
     if (level === 'degraded') expect(body.health.summary).toContain('to stdout that')
-    const call = await service.ask('POST', '/servers/hostile/tools/echo/call', { arguments: { text: 'hi' } })
+    const call = await service.ask('POST', `/servers/${id}/tools/echo/call`, { arguments: { text: 'hi' } })
     expect(call).toMatchObject({ status: 200, body: { content: [{ text: 'hi' }] } })
   }
 
-  test.each([
-    ['stdout', []],
-    ['stderr', ['--stream=stderr']],
-  ])(
-    'R9: a line of 100 MB on %s is logged with its first 64 KiB and the number of missing bytes',
-    async (stream, args) => {
-      const service = await openService()
-      await service.add(definition('bigline', ['--mb=100', ...args]))
-      await service.start('bigline')
-      const [line] = (await service.ask('GET', '/logs?server_id=bigline&source=server')).body
-        .items as LogLine[]
-      expect(line).toMatchObject({ stream, truncated: true, repeat: 1 })
-      const [, kept = '', cut] = /^(x+) … \((\d+) bytes cut\)$/.exec(line?.message ?? '') ?? []
-      expect(Buffer.byteLength(line?.message ?? '')).toBeLessThanOrEqual(64 * 1024)
-      expect(kept.length).toBeGreaterThan(65_000)
-      expect(kept.length + Number(cut)).toBe(100 * MB)
-    },
-  )
+  async function expectCut(service: Service, id: string, stream: string): Promise<void> {
+    const [line] = (await service.ask('GET', `/logs?server_id=${id}&source=server`)).body.items as LogLine[]
+    expect(line).toMatchObject({ stream, truncated: true, repeat: 1 })
+    const [, kept = '', cut] = /^(x+) … \((\d+) bytes cut\)$/.exec(line?.message ?? '') ?? []
+    expect(Buffer.byteLength(line?.message ?? '')).toBeLessThanOrEqual(64 * 1024)
+    expect(kept.length).toBeGreaterThan(65_000)
+    expect(kept.length + Number(cut)).toBe(100 * MB)
+  }
 
   test('R9: an incomplete UTF-8 character at the end of a line or stream loses only that character', async () => {
-    const service = await openService()
+    const service = await measured()
     await service.add(definition('garbage', ['--kb=0', '--half']))
     const running = await service.start('garbage')
     expect(running.health).toMatchObject({ level: 'degraded' })
@@ -197,9 +205,9 @@ describe.runIf(process.platform === 'linux')('a flood of lines', () => {
   /** A few seconds give a hundred responses, the slowest of which depends on the disk more than on the service. */
   const PERCENT = FULL ? 99 : 90
   const KINDS = [
-    ['numbered', FULL ? 60 : 3],
-    ['same', FULL ? 20 : 1],
-    ['mixed', FULL ? 60 : 2],
+    ['numbered', runs(2, 60)], // lines above the rate are reported once a second
+    ['same', runs(1, 20)],
+    ['mixed', runs(1, 60)],
   ] as const
 
   test.each(KINDS)(
@@ -318,7 +326,10 @@ async function observe(service: Service, work: Promise<unknown>) {
 
 /** Reads the log and requests /api/health while the work runs. */
 async function watch(service: Service, work: Promise<unknown>) {
-  const samples = ['/logs', '/health'].map((path) => ({ ask: () => service.ask('GET', path), everyMs: 10 }))
+  const samples = ['/logs', '/health'].map((path) => ({
+    ask: () => service.ask('GET', path),
+    everyMs: runs(20, 10),
+  }))
   const [logs = [], health = []] = await sampling(work, samples, service.child.pid)
   return { logs, health }
 }
