@@ -34,10 +34,16 @@ const SPECIAL = [
   'é'.repeat(300),
 ]
 
+/** Any character but half of a surrogate pair. fast-check's unit `binary` would build a table of all of them. */
+const SURROGATES = { from: 0xd800, count: 0x800 }
+const anyCharacter = fc
+  .nat(0x10ffff - SURROGATES.count)
+  .map((n) => String.fromCodePoint(n < SURROGATES.from ? n : n + SURROGATES.count))
+
 const name = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...SPECIAL) },
   { weight: 3, arbitrary: fc.string({ maxLength: 20 }) },
-  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 20 }) },
+  { weight: 2, arbitrary: fc.string({ unit: anyCharacter, maxLength: 20 }) },
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 40_000 }).map((length) => 'x'.repeat(length)) },
 )
 
@@ -70,6 +76,9 @@ export const anything: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
     fc.dictionary(name, tie('value'), { maxKeys: 4 }),
   ),
 })).value
+
+const UPPER_CASE = fc.stringMatching(/^[A-Z][A-Z_]{0,9}$/)
+const prepared = new Map<string, fc.Arbitrary<string>>()
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n'), maxLength: 2 })
 
@@ -171,7 +180,16 @@ function fittingText({ minLength = 0, maxLength = 200, pattern }: Schema): fc.Ar
   if (pattern === undefined) return plain
   const exact = new RegExp(pattern)
   const sized = (value: string) => value.length >= minLength && value.length <= maxLength && exact.test(value)
-  return fc.stringMatching(new RegExp(withoutLookahead(pattern)), { size: '-1' }).filter(sized)
+  return matching(pattern).filter(sized)
+}
+
+/** fast-check takes milliseconds to prepare a pattern, and most patterns occur in many operations. */
+function matching(pattern: string): fc.Arbitrary<string> {
+  const known = prepared.get(pattern)
+  if (known) return known
+  const made = fc.stringMatching(new RegExp(withoutLookahead(pattern)), { size: '-1' })
+  prepared.set(pattern, made)
+  return made
 }
 
 /** fast-check cannot generate strings for a lookahead; forbidden strings are filtered out afterwards. */
@@ -203,7 +221,7 @@ function fittingObject(schema: Schema): fc.Arbitrary<Record<string, unknown>> {
     return known.filter((value) => Object.keys(value).length >= minProperties)
   }
   const value = additionalProperties === true ? anything : fitting(additionalProperties)
-  return fc.dictionary(fc.stringMatching(/^[A-Z][A-Z_]{0,9}$/), value, { maxKeys: 4 })
+  return fc.dictionary(UPPER_CASE, value, { maxKeys: 4 })
 }
 
 function brokenText({ minLength = 0, maxLength, pattern }: Schema): fc.Arbitrary<unknown> {

@@ -294,7 +294,14 @@ const queryText = (pairs: readonly [string, string][]): string =>
     : `?${pairs.map(([name, text]) => `${encodeURIComponent(name)}=${encodeURIComponent(text)}`).join('&')}`
 
 const pathOf = ({ path }: Operation, id: string): string => path.replace(/\{\w+\}/, () => id)
-const patternOf = (path: string): RegExp => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`)
+const patterns = new Map<string, RegExp>()
+function patternOf(path: string): RegExp {
+  const known = patterns.get(path)
+  if (known) return known
+  const made = new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`)
+  patterns.set(path, made)
+  return made
+}
 const json = ({ headers }: Sent): Record<string, string> => ({ ...headers, 'content-type': JSON_TYPE })
 /** The request with a JSON body and a fault. */
 function withJson(base: Sent, why: string, payload: string | Buffer, more: Partial<Sent> = {}): Sent {
