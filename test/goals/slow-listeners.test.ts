@@ -3,16 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { figure } from '../support/figure.ts'
+import { runs } from '../support/full-or-short.ts'
 import { heldMemory, MEASURED } from '../support/held-memory.ts'
+import { sharedByTests } from '../support/lifetime.ts'
 import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
-const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SLEEPERS = 20
-const LISTENERS = FULL ? 200 : 30
-const CALLS = FULL ? 20_000 : 300
+const LISTENERS = runs(30, 200)
+const CALLS = runs(150, 20_000)
 /** Lines of 1 KB a second, for 4 s. What 20 clients do not read of them is more than the growth three times over. */
-const LINES_PER_S = FULL ? 4000 : 1500
+const LINES_PER_S = runs(1500, 4000)
+/** While all clients read, for a shorter time: what is in use then does not depend on it. */
+const READ_S = runs(1, 4)
 const MAX_GROWTH_MB = 40
 /** Longer than the 30 s after which a client that does not read is disconnected, whatever it was sent. */
 const ASLEEP_MS = 36_000
@@ -38,14 +41,22 @@ async function listen(address: string) {
 }
 
 describe.runIf(process.platform === 'linux')('clients of the live stream', () => {
+  const opened = sharedByTests(async () => {
+    const service = await openService({ env: MEASURED })
+    await service.add(definition('echo'))
+    await service.start('echo')
+    return service
+  })
+
   test(`R12: ${SLEEPERS} live-stream clients that never read use little memory and are disconnected, and a client that reads loses nothing`, {
     timeout: 900_000,
   }, async () => {
-    const service = await openService({ env: MEASURED })
-    const { address, add, start, ask } = service
-    await add(definition('flood', [`--rate=${LINES_PER_S}`, '--seconds=4', '--size=1000']))
-    await add(definition('echo'))
-    await start('echo')
+    const service = await opened()
+    const { address, add, ask } = service
+    for (const [name, seconds] of [['read', READ_S] as const, ['unread', 4] as const]) {
+      const args = [`--rate=${LINES_PER_S}`, `--seconds=${seconds}`, '--size=1000']
+      await add(definition('flood', args, { name }))
+    }
     const good = await listen(address)
     const sleepers = await Promise.all(Array.from({ length: SLEEPERS }, () => listen(address)))
     for (const { socket } of sleepers) {
@@ -53,23 +64,23 @@ describe.runIf(process.platform === 'linux')('clients of the live stream', () =>
       socket.send('{"type":"subscribe","topics":["log"]}')
     }
     /** Returns the most memory that was in use at any time. */
-    const storm = async (): Promise<number> => {
-      await ask('POST', '/servers/flood/restart')
+    const storm = async (name: string): Promise<number> => {
+      await ask('POST', `/servers/${name}/restart`)
       let mostMb = 0
       for (let made = 0; made < CALLS; made += 50) {
         await Promise.all(Array.from({ length: 50 }, () => ask('POST', '/servers/echo/tools/pid/call', {})))
-        if (made % 250 === 0) mostMb = Math.max(mostMb, (await heldMemory(service)).heldMb)
+        if (made % runs(100, 250) === 0) mostMb = Math.max(mostMb, (await heldMemory(service)).heldMb)
       }
       const written = async () =>
-        (await ask('POST', '/servers/flood/tools/sent/call', {})).body.content[0].text
+        (await ask('POST', `/servers/${name}/tools/sent/call`, {})).body.content[0].text
       await expect.poll(written, { timeout: 60_000, interval: 200 }).toMatch(/^(\d+) of \1$/)
       return Math.max(mostMb, (await heldMemory(service)).heldMb)
     }
-    await storm() // warm-up: compiled code and full caches
-    const before = await storm() // all clients read
+    await storm('read') // warm-up: compiled code and full caches
+    const before = await storm('read')
     const asleepAt = performance.now()
     for (const { socket } of sleepers) socket.pause()
-    figure('R12', `growth with ${SLEEPERS} clients that never read, MB`, (await storm()) - before, {
+    figure('R12', `growth with ${SLEEPERS} clients that never read, MB`, (await storm('unread')) - before, {
       most: MAX_GROWTH_MB,
     })
     await sleep(Math.max(0, ASLEEP_MS - (performance.now() - asleepAt)))
@@ -87,9 +98,7 @@ describe.runIf(process.platform === 'linux')('clients of the live stream', () =>
   test(`R12: ${LISTENERS} live-stream clients that read get every message`, {
     timeout: 300_000,
   }, async () => {
-    const { address, add, start, ask } = await openService()
-    await add(definition('echo'))
-    await start('echo')
+    const { address, ask } = await opened()
     const listeners = await Promise.all(Array.from({ length: LISTENERS }, () => listen(address)))
     for (let n = 0; n < 100; n += 1) await ask('POST', '/servers/echo/tools/pid/call', {})
     const allReceived = () => listeners.every(({ counts }) => counts.calls === 100 && counts.gaps === 0)
