@@ -21,14 +21,15 @@ import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { put, textOf } from '../support/agents.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
-import { FULL, some } from '../support/full-or-short.ts'
+import { FULL, runs, some } from '../support/full-or-short.ts'
 import { openService } from '../support/service-process.ts'
+import { openHomeOf } from '../support/test-service.ts'
 
 /** The script of the goals R5, R6. */
 
 /** Kills that interrupt a change. Others fall between two changes. */
-const KILLS = FULL ? 250 : 2
-const INTERLEAVINGS = FULL ? 5000 : 40
+const KILLS = runs(1, 250)
+const INTERLEAVINGS = runs(40, 5000)
 
 const script = (name: string) => fileURLToPath(new URL(`../support/${name}.mjs`, import.meta.url))
 
@@ -111,7 +112,7 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
     rmSync(linked)
     symlinkSync(join(home, 'dotfiles/config.toml'), linked)
     chmodSync(join(home, 'dotfiles/config.toml'), 0o640)
-    const readers = [startReader(home), startReader(home)]
+    const readers = Array.from({ length: runs(1, 2) }, () => startReader(home))
     const agentTypes = Object.values(FILES).map(({ agent }) => agent)
     let interrupted = 0
     for (let cycle = 0; interrupted < KILLS; cycle += 1) {
@@ -150,7 +151,7 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
       for (const each of cut) expect(each).toMatchObject({ reason: { message: 'fetch failed' } })
       if (unfinishedChanges(service.data) > 0) interrupted += 1
     }
-    const service = await openService({ home })
+    const service = await openHomeOf(home)
     for (const { agent } of Object.values(FILES)) await service.ask('DELETE', `/agents/${agent}/servers`, {})
     const seen = await Promise.all(readers.map((reader) => reader.stop()))
 
@@ -177,14 +178,13 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
       const files = { '.cursor/mcp.json': '{\n  "mcpServers": {}\n}\n', '.copilot/mcp-config.json': '{}\n' }
       for (const [file, text] of Object.entries(files)) put(home, file, text)
       const off = { command: 'off', enabled: false }
-      const first = await openService({ home })
+      const first = await openHomeOf(home)
       const ready = [
         await first.ask('POST', '/agents/cursor/connect', {}),
         await first.ask('PUT', '/agents/github-copilot-cli/servers', { servers: { first: off } }),
       ]
       expect(ready.map(({ status }) => status)).toEqual([200, 200])
-      first.child.kill('SIGTERM')
-      await first.ended
+      await first.close()
       const texts = () =>
         [...Object.keys(files), '.copilot/settings.json'].map((file) =>
           existsSync(join(home, file)) ? textOf(home, file) : null,
@@ -196,7 +196,7 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
       await expect(killed.ask(method, path, body)).rejects.toThrow('fetch failed')
       expect((await killed.ended).signal).toBe('SIGKILL')
 
-      const service = await openService({ home })
+      const service = await openHomeOf(home)
       const change = await service.ask('GET', '/agents/cursor') // an answer, so that the start is complete
       expect(change.status).toBe(200)
       const agree = async () => {
@@ -242,18 +242,17 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
       const entry = { command: 'no-such-program', args: ['a'] }
       const text = `{\n  "mcpServers": {\n    "mine": ${JSON.stringify(entry)},\n    "theirs": { "command": "x" }\n  }\n}`
       put(home, '.cursor/mcp.json', text)
-      const first = await openService({ home })
-      await first.add({ name: 'mine', ...entry })
+      const first = await openHomeOf(home)
+      expect((await first.ask('POST', '/servers', { name: 'mine', ...entry })).status).toBe(201)
       if (request === DISCONNECT) expect((await first.ask(...TAKE_OVER)).body.parked).toEqual(['mine'])
-      first.child.kill('SIGTERM')
-      await first.ended
+      await first.close()
 
       const env = { NODE_OPTIONS: `--require=${script('kill-at').replace(/mjs$/, 'cjs')}`, KILL_AT }
       const killed = await openService({ home, env })
       await expect(killed.ask(...request)).rejects.toThrow('fetch failed')
       expect((await killed.ended).signal).toBe('SIGKILL')
 
-      const service = await openService({ home })
+      const service = await openHomeOf(home)
       const { status, body } = await service.ask(...TAKE_OVER)
       expect([status, body.dry_run]).toEqual([200, false])
       const { servers } = (await service.ask('GET', '/agents/cursor')).body
@@ -277,7 +276,7 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
       const killed = await openService({ home, env })
       await expect(killed.ask('POST', `/agents/${agent}/connect`, {})).rejects.toThrow('fetch failed')
       expect((await killed.ended).signal).toBe('SIGKILL')
-      const service = await openService({ home })
+      const service = await openHomeOf(home)
       expect((await service.ask('POST', `/agents/${agent}/connect`, {})).status).toBe(200)
       const folder = dirname(join(home, file))
       expect(readdirSync(folder).filter((name) => name.includes('lock'))).toEqual([])

@@ -7,14 +7,14 @@ import { describe, expect, test } from 'vitest'
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
+import { runs } from '../support/full-or-short.ts'
 import { launch, launchReady } from '../support/program.ts'
-import { AUTHORISED, TOKEN } from '../support/test-service.ts'
+import { AUTHORISED, openHomeOf, TOKEN } from '../support/test-service.ts'
 
-const FULL = process.env.TOOLROOM_GOALS === 'full'
-const DURING_WORK = FULL ? 140 : 10
+const DURING_WORK = runs(10, 140)
 /** Between two failing operations; the short form covers the same operations with larger steps. */
-const STEP = FULL ? 1.7 : 4
-const AT_START = FULL ? 60 : 5
+const STEP = runs(4, 1.7)
+const AT_START = runs(4, 60)
 const CODES = ['EIO', 'ENOSPC', 'EMFILE'] as const
 const PRELOAD = fileURLToPath(new URL('../support/failing-files.cjs', import.meta.url))
 const headers = { ...AUTHORISED, 'content-type': 'application/json' }
@@ -70,14 +70,13 @@ describe.runIf(process.platform === 'linux')('R29: when the n-th file operation 
     timeout: 1_200_000,
   }, async () => {
     const { home, fault, env } = prepared()
-    const first = await launchReady({ home })
+    const first = await openHomeOf(home)
     await fetch(`${first.address}/api/servers`, {
       method: 'POST',
       headers,
       body: JSON.stringify({ name: 'kept', command: 'x', env: { KEY: 'a secret of mine' } }),
     })
-    first.child.kill('SIGTERM')
-    await first.ended
+    await first.close()
     const ends: (number | null)[] = []
     for (let round = 0; round < AT_START; round += 1) {
       const code = CODES[round % CODES.length]
@@ -90,12 +89,11 @@ describe.runIf(process.platform === 'linux')('R29: when the n-th file operation 
       if (end.code !== 0) expect(end.stderr, `${code} in round ${round}`).toMatch(/^toolroom: .+/m)
       expectWhole(home)
       rmSync(fault, { force: true })
-      const again = await launchReady({ home })
+      const again = await openHomeOf(home)
       expect((await state(again.address)).has('kept'), `${code} in round ${round}`).toBe(true)
-      again.child.kill('SIGTERM')
-      expect((await again.ended).code).toBe(0)
+      await again.close()
     }
-    expectIntact(first.data)
+    expectIntact(join(home, '.local/share/toolroom'))
     figure('R29', 'starts with a fault after which the next one had everything', ends.length, {
       exactly: AT_START,
     })

@@ -6,9 +6,9 @@ import { readFlags } from '../../src/kernel/config/up-flags.ts'
 import { ownFolder } from './folder.ts'
 import { atEnd } from './lifetime.ts'
 import { openStoresHere } from './logs.ts'
-import { TOKEN } from './token.ts'
+import { AUTHORISED, TOKEN } from './token.ts'
 
-export { AUTHORISED, TOKEN } from './token.ts'
+export { AUTHORISED, TOKEN }
 
 interface Options extends Partial<ServiceOptions> {
   readonly env?: Readonly<Record<string, string>>
@@ -54,3 +54,20 @@ export async function openTestService({ env = {}, home = ownFolder(), ...options
 }
 
 export type TestService = Awaited<ReturnType<typeof openTestService>>
+
+/** The service in this process with the home of a launched program, to read what that left behind. */
+export async function openHomeOf(home: string) {
+  const env = {
+    TOOLROOM_HOME: join(home, '.local/share/toolroom'),
+    XDG_CONFIG_HOME: join(home, '.config'),
+    APPDATA: join(home, '.config'),
+  }
+  const service = await openTestService({ home, env })
+  const ask = async (method: string, path: string, body?: object) => {
+    const headers = { ...AUTHORISED, ...(body && { 'content-type': 'application/json' }) }
+    const request = { method: method as 'GET', url: `/api${path}`, headers, ...(body && { payload: body }) }
+    const reply = await service.inject(request)
+    return { status: reply.statusCode, body: reply.body === '' ? undefined : reply.json() }
+  }
+  return { ...service, ask }
+}
