@@ -6,13 +6,13 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Servers } from '../../src/servers/stdio/servers.service.ts'
 import { listProcesses, processesMarked } from '../../src/supervisor/platform/linux/proc.ts'
 import { figure } from '../support/figure.ts'
+import { FULL, runs } from '../support/full-or-short.ts'
 import { definition } from '../support/running-servers.ts'
 import { openTestService } from '../support/test-service.ts'
 
-const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SERVERS = 20
 const COMMANDS = 200
-const RUNS = FULL ? 100 : 3
+const RUNS = runs(3, 100)
 const OPERATIONS = RUNS * 100
 
 /** The expected state after all responses. */
@@ -71,7 +71,7 @@ const kill = (n: number): Command => ({
   run: async (model, real) => {
     const server = model.servers.get(nameOf(n))
     if (server) server.killed = true
-    for (const pid of pidsOf(nameOf(n), real.mark)) process.kill(pid, 'SIGKILL')
+    for (const pid of pidsByServer(real.mark).get(nameOf(n)) ?? []) process.kill(pid, 'SIGKILL')
   },
   toString: () => `kill ${nameOf(n)}`,
 })
@@ -97,12 +97,17 @@ const settle: Command = {
     ).toEqual([])
     const known = await real.servers.list()
     expect(known.map(({ id }) => id).sort()).toEqual([...model.servers.keys()].sort())
-    for (const server of known) await agrees(server.id, model, real)
+    const settled = []
+    for (const { id } of known) settled.push(await settles(id, model, real))
+    const pids = pidsByServer(real.mark)
+    for (const { id, pid } of settled.filter(({ isStable }) => isStable))
+      expect([id, pids.get(id) ?? []]).toEqual([id, pid === null ? [] : [pid]])
   },
   toString: () => 'settle',
 }
 
-async function agrees(id: string, model: Model, { servers, mark }: Real): Promise<void> {
+/** Waits for the expected status. The process of a server that was killed may be a new one a moment later. */
+async function settles(id: string, model: Model, { servers }: Real) {
   const { desired, killed } = model.servers.get(id) ?? { desired: 'stopped', killed: false }
   const look = async () => servers.view(await servers.get(id), true)
   // The response to a change does not wait for the restart.
@@ -113,8 +118,7 @@ async function agrees(id: string, model: Model, { servers, mark }: Real): Promis
   const allowed =
     desired === 'stopped' ? ['stopped'] : killed ? ['running', 'backoff', 'starting'] : ['running']
   expect(allowed, `${id} should be ${desired}`).toContain(status)
-  if (status === 'starting' || killed) return
-  expect(pidsOf(id, mark)).toEqual(pid === null ? [] : [pid])
+  return { id, pid, isStable: status !== 'starting' && !killed }
 }
 
 describe.runIf(process.platform === 'linux')('random operations', () => {
@@ -164,14 +168,10 @@ describe.runIf(process.platform === 'linux')('random operations', () => {
 function watchForTwins(mark: string): () => string[] {
   const seen: string[] = []
   const look = () => {
-    const byServer = new Map<string, number[]>()
-    for (const { pid } of processesMarked(mark)) {
-      const id = serverOf(pid)
-      if (id !== undefined) byServer.set(id, [...(byServer.get(id) ?? []), pid])
-    }
-    for (const [id, pids] of byServer) if (pids.length > 1) seen.push(`${id}: ${pids.join(' and ')}`)
+    for (const [id, pids] of pidsByServer(mark))
+      if (pids.length > 1) seen.push(`${id}: ${pids.join(' and ')}`)
   }
-  const timer = setInterval(look, 50)
+  const timer = setInterval(look, runs(100, 50))
   onTestFinished(() => clearInterval(timer))
   return () => {
     clearInterval(timer)
@@ -179,8 +179,15 @@ function watchForTwins(mark: string): () => string[] {
   }
 }
 
-const pidsOf = (id: string, mark: string): number[] =>
-  processesMarked(mark).flatMap(({ pid }) => (serverOf(pid) === id ? [pid] : []))
+/** Reads the environment of every process on this computer. */
+function pidsByServer(mark: string): Map<string, number[]> {
+  const byServer = new Map<string, number[]>()
+  for (const { pid } of processesMarked(mark)) {
+    const id = serverOf(pid)
+    if (id !== undefined) byServer.set(id, [...(byServer.get(id) ?? []), pid])
+  }
+  return byServer
+}
 
 /** The server id in the mark of a process. */
 function serverOf(pid: number): string | undefined {
