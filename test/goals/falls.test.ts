@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { processesMarked } from '../../src/supervisor/platform/linux/proc.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
+import { runs } from '../support/full-or-short.ts'
 import { longLife } from '../support/long-life.ts'
 import { moment, ownMs, stopwatch } from '../support/measuring.ts'
 import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
-const FULL = process.env.TOOLROOM_GOALS === 'full'
-const LINES = FULL ? 1_000_000 : 100_000
+const LINES = runs(20_000, 1_000_000)
 
 describe.runIf(process.platform === 'linux')('recovery', () => {
   test('a server that exits after 10 s of running has a new process within 100 ms and serves its tools again', {

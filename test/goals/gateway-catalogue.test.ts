@@ -1,14 +1,15 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { processesMarked } from '../../src/supervisor/platform/linux/proc.ts'
+import { runs } from '../support/full-or-short.ts'
 import { Agent, newKey, textOf, toolsIn } from '../support/gateway.ts'
 import { moment, ownMs } from '../support/measuring.ts'
 import { inParallel } from '../support/raw-http.ts'
 import { openService } from '../support/service-process.ts'
 
-const SERVERS = 104
+const SERVERS = runs(40, 104)
 const TOOLS = 10
-const MAX_MS = 100
+const MAX_MS = runs(60, 100)
 const light = fileURLToPath(new URL('../fixtures/servers/light.sh', import.meta.url))
 
 test.runIf(process.platform === 'linux')(

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { runs } from '../support/full-or-short.ts'
 import { Agent, callsStarted, newKey, type Reply, textOf, toolsIn } from '../support/gateway.ts'
 import { moment, ownMs, percentile } from '../support/measuring.ts'
 import { get, post, register, until } from '../support/running-servers.ts'
@@ -9,7 +10,7 @@ const KIBIBYTE = 1024
 const LARGE = 'x'.repeat(256 * KIBIBYTE)
 /** More calls than may queue for a server that does not read. */
 const TOO_MANY = 80
-const CALLS = 200
+const CALLS = runs(60, 200)
 /** A coarse bound that shows that no call waits for the frozen server; the benchmarks measure precisely. */
 const MAX_FACTOR = 5
 /** Shorter times depend on the machine, not on the gateway. */

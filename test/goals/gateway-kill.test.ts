@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
+import { FULL, runs } from '../support/full-or-short.ts'
 import { Agent, newKey, type Reply, textOf } from '../support/gateway.ts'
 import { type Moment, moment, ownMs } from '../support/measuring.ts'
 import { inParallel } from '../support/raw-http.ts'
 import { post, register, until } from '../support/running-servers.ts'
 import { openTestService, type TestService } from '../support/test-service.ts'
 
-const FULL = process.env.TOOLROOM_GOALS === 'full'
-const CALLS = FULL ? 10_000 : 1000
+/** Enough in the short form to kill each of the servers once. */
+const CALLS = runs(400, 10_000)
 /** One in this many calls loses its server. */
 const KILL_EVERY = 100
 const IN_FLIGHT = 32

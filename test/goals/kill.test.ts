@@ -3,10 +3,11 @@ import { expect, test } from 'vitest'
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
+import { runs } from '../support/full-or-short.ts'
 import { launchReady } from '../support/program.ts'
 import { AUTHORISED } from '../support/test-service.ts'
 
-const CYCLES = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 6
+const CYCLES = runs(3, 1000)
 const WRITERS = 4
 const headers = { ...AUTHORISED, 'content-type': 'application/json' }
 

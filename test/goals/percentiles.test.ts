@@ -2,10 +2,11 @@ import { expect, test } from 'vitest'
 import { WINDOW, WINDOWS, type WindowName } from '../../src/observe/metrics/metric-history.ts'
 import type { Recorder } from '../../src/observe/metrics/record/recorder.ts'
 import { Cell } from '../../src/observe/metrics/sketch/metric-cells.ts'
+import { runs } from '../support/full-or-short.ts'
 import { event, NOON, openRecorder } from '../support/metrics.ts'
 import { randomFrom } from '../support/random.ts'
 
-const CALLS = process.env.TOOLROOM_GOALS === 'full' ? 1_000_000 : 20_000
+const CALLS = runs(8000, 1_000_000)
 const BATCH = 1000
 const SHARES = [0.5, 0.9, 0.95, 0.99]
 const WITHIN = 0.01

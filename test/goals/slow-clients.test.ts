@@ -4,20 +4,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { ask, portOf } from '../support/answers.ts'
 import { figure } from '../support/figure.ts'
+import { FULL, runs } from '../support/full-or-short.ts'
 import { memoryOf, percentile, stopwatch } from '../support/measuring.ts'
 import { parseAnswer } from '../support/raw-http.ts'
 import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 import { openTestService, type TestService, TOKEN } from '../support/test-service.ts'
 
-const FULL = process.env.TOOLROOM_GOALS === 'full'
-const SLOW_HEADERS = FULL ? 500 : 100
-const SLOW_BODIES = FULL ? 500 : 100
-const IDLE = FULL ? 200 : 40
+const SLOW_HEADERS = runs(40, 500)
+const SLOW_BODIES = runs(40, 500)
+const IDLE = runs(20, 200)
 const MAX_P99_MS = 200
 const MAX_LIFE_MS = 45_000
 const DRIP_EVERY_MS = 1000
-const ASK_EVERY_MS = 50
+const ASK_EVERY_MS = runs(150, 50)
 
 test(`R13: ${SLOW_HEADERS} slow headers, ${SLOW_BODIES} slow bodies and ${IDLE} idle connections delay no other request and are closed within 45 s`, {
   timeout: 300_000,
