@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { listProcesses } from '../../src/supervisor/platform/linux/proc.ts'
 import { figure } from '../support/figure.ts'
+import { FULL, runs } from '../support/full-or-short.ts'
 import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
-const FULL = process.env.TOOLROOM_GOALS === 'full'
-const SERVERS = FULL ? 20 : 6
-const MINUTES = FULL ? 20 : 0.25
-const CALLS_PER_S = FULL ? 5 : 40
+const SERVERS = runs(4, 20)
+const MINUTES = runs(0.15, 20)
+const CALLS_PER_S = runs(40, 5)
 
 const residentMb = (pid: number | undefined) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
@@ -32,7 +32,7 @@ describe.runIf(process.platform === 'linux')('soak', () => {
         if (FULL) await sleep(1000 / CALLS_PER_S)
       }
     }
-    await talk(200) // warm-up: compiled code and full caches
+    await talk(runs(150, 200)) // warm-up: compiled code and full caches
     await sleep(500)
     const before = { files: openFiles(child.pid), mb: residentMb(child.pid) }
     await talk(MINUTES * 60 * CALLS_PER_S)
