@@ -121,7 +121,7 @@ const READERS: Readonly<Record<string, string>> = {
   'kernel/config/auth-token.ts': 'our token',
   'kernel/config/system/port-owner.ts': '/proc',
   'kernel/config/system/data-folder.ts': 'a database that `openForeign` has opened, in parts',
-  'kernel/config/running-instance.ts': 'our instance.json, /proc',
+  'kernel/config/find-running-instance.ts': 'our instance.json, /proc',
   'kernel/config/npx-program-copy.ts': 'copies our own program',
   'api/http/doc-pages.ts': 'our guide',
   'api/http/swagger-ui.ts': 'our assets',

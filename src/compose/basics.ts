@@ -1,7 +1,7 @@
 import { createSecrets, type Secrets } from '../api/secrets/secrets.service.ts'
 import { tokenFor } from '../kernel/config/auth-token.ts'
 import type { Config } from '../kernel/config/config.ts'
-import { runningInstance } from '../kernel/config/running-instance.ts'
+import { runningInstance } from '../kernel/config/find-running-instance.ts'
 import { SecretKey } from '../kernel/config/secret-key.ts'
 import { ENV_NAMES, RunningSettings } from '../kernel/config/settings.ts'
 import { prepareDataFolder, removeOwnTemps } from '../kernel/config/system/data-folder.ts'

@@ -22,7 +22,7 @@ import {
   type Variant,
 } from './read/agent-file/agent-candidates.ts'
 import { isNamed } from './stdio-and-http-servers.ts'
-import type { Definition as OwnDefinition } from './translate/translate-definition.ts'
+import type { Definition as OwnDefinition } from './translate/translate-definition-references.ts'
 import type { Surroundings } from './translate/translate-references.ts'
 
 interface Deps extends RegisterDeps, Surroundings {

@@ -1,6 +1,6 @@
 import { AppError, invalidField } from '../kernel/errors.ts'
 import { type Caller, slugOf } from '../kernel/rest-parts.ts'
-import { hashOf } from '../servers/shared/listed-definition-hash.ts'
+import { hashOf } from '../servers/shared/compare-listed-definitions.ts'
 import type { FileImportInput, FileImportReport, Imported } from './import.schema.ts'
 import { allOrNothing, apply } from './import-apply.ts'
 import { type Plan, plan, type Reasons } from './import-plan.ts'

@@ -7,8 +7,8 @@ import { npxPackage } from '../servers/shared/definition/npx-package.ts'
 import type { ImportOptions } from './import.schema.ts'
 import type { Plan } from './import-plan.ts'
 import type { ServerKinds } from './stdio-and-http-servers.ts'
-import { containerImport } from './translate/container-run.ts'
-import type { Definition, StdioDefinition } from './translate/translate-definition.ts'
+import type { Definition, StdioDefinition } from './translate/translate-definition-references.ts'
+import { containerImport } from './translate/translate-docker-run.ts'
 
 type Done = Partial<Pick<Plan, 'id' | 'notes'>>
 

@@ -19,8 +19,8 @@ import { npxPackage } from '../servers/shared/definition/npx-package.ts'
 import { ServerName } from '../servers/shared/server-fields.ts'
 import { isolationInput } from '../servers/stdio/isolation-settings.ts'
 import { ExportFile, FORMAT, Passphrase } from './read/export-file/export-file.schema.ts'
-import { containerField, shownContainer } from './translate/container-run.ts'
-import { outgoingReferences } from './translate/translate-definition.ts'
+import { outgoingReferences } from './translate/translate-definition-references.ts'
+import { containerField, shownContainer } from './translate/translate-docker-run.ts'
 
 const on_conflict = Type.Optional(
   Type.Enum(['skip', 'update'], { default: 'skip', description: 'What to do when the name is taken' }),

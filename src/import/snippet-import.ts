@@ -1,8 +1,8 @@
 import { AppError, invalidField } from '../kernel/errors.ts'
 import type { Caller } from '../kernel/rest-parts.ts'
+import { hashOf } from '../servers/shared/compare-listed-definitions.ts'
 import { namesLike } from '../servers/shared/definition/server-name.ts'
 import { explained } from '../servers/shared/diagnosis.ts'
-import { hashOf } from '../servers/shared/listed-definition-hash.ts'
 import type { FindProgram } from '../servers/stdio/actions/diagnose.ts'
 import { isolationOver } from '../servers/stdio/isolation-settings.ts'
 import {
@@ -16,7 +16,11 @@ import { apply, type RegisterDeps, register } from './import-apply.ts'
 import { type Existing, plan } from './import-plan.ts'
 import { parseSnippet, readSnippet, type Snippet, type SnippetEntry } from './read/snippet/snippet.ts'
 import { type Fields, isNamed, type KnownServer } from './stdio-and-http-servers.ts'
-import { type Definition, importNotes, translateDefinition } from './translate/translate-definition.ts'
+import {
+  type Definition,
+  importNotes,
+  translateDefinition,
+} from './translate/translate-definition-references.ts'
 import type { Surroundings } from './translate/translate-references.ts'
 import { README_FORMS } from './translate/translate-references.ts'
 

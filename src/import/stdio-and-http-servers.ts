@@ -7,7 +7,7 @@ import type { References } from '../servers/shared/definition/definition-referen
 import { checkIsolation, DEFAULT_OPTIONS, isolationOver } from '../servers/stdio/isolation-settings.ts'
 import { type Server, ServerInput } from '../servers/stdio/servers.schema.ts'
 import type { Servers } from '../servers/stdio/servers.service.ts'
-import type { Definition } from './translate/translate-definition.ts'
+import type { Definition } from './translate/translate-definition-references.ts'
 
 /** The fields of a server as the API accepts them. */
 export type Fields = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-import type { CancelSignal } from './cancellation.ts'
+import type { CancelSignal } from './light-abort-controller.ts'
 
 /** The result of the work, or `late` after `ms` or an abort. The work itself continues. */
 export async function within<T>(work: Promise<T>, ms: number, signal?: CancelSignal): Promise<T | 'late'> {

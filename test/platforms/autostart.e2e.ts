@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { runTool } from '../../src/cli/autostart/service-manager.ts'
 import { TaskScheduler } from '../../src/cli/autostart/task-scheduler.ts'
-import { runningInstance } from '../../src/kernel/config/running-instance.ts'
+import { runningInstance } from '../../src/kernel/config/find-running-instance.ts'
 
 /** Run by `npm run platforms`, on Windows. */
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))

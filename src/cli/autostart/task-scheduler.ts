@@ -1,5 +1,5 @@
 import { win32 } from 'node:path'
-import { runningInstance } from '../../kernel/config/running-instance.ts'
+import { runningInstance } from '../../kernel/config/find-running-instance.ts'
 import { OURS, type Program, type RunTool, ServiceManager, xmlText } from './service-manager.ts'
 
 interface Options {

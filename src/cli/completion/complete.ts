@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
+import { runningInstance } from '../../kernel/config/find-running-instance.ts'
 import { foldersOf } from '../../kernel/config/paths.ts'
-import { runningInstance } from '../../kernel/config/running-instance.ts'
 import type { Command } from '../run/command.ts'
 import { cachedNames, candidates } from './candidates.ts'
 

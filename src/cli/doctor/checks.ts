@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { runningInstance } from '../../kernel/config/running-instance.ts'
+import { runningInstance } from '../../kernel/config/find-running-instance.ts'
 import { type AgentSummary, agentsOf } from '../agents/find-agent.ts'
 import type { Context } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'

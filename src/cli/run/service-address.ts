@@ -1,4 +1,4 @@
-import { runningInstance } from '../../kernel/config/running-instance.ts'
+import { runningInstance } from '../../kernel/config/find-running-instance.ts'
 import { configError } from '../../kernel/exit-codes.ts'
 import type { Network } from '../../net/connection-pool.ts'
 import { proxyFromEnvironment } from '../../net/proxy.ts'

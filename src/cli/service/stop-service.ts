@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Instance, runningInstance } from '../../kernel/config/running-instance.ts'
+import { type Instance, runningInstance } from '../../kernel/config/find-running-instance.ts'
 import { dryRun, type Run } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 import type { Api } from '../run/service-client.ts'

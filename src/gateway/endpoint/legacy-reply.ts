@@ -1,5 +1,5 @@
-import { Cancellation, type CancelSignal } from '../../kernel/cancellation.ts'
 import type { HttpResponse } from '../../kernel/http/http-types.ts'
+import { Cancellation, type CancelSignal } from '../../kernel/light-abort-controller.ts'
 import { cancelled, type RequestId, type RpcError } from '../messages/rpc-error.ts'
 import { errorMessage, resultMessage, sendJson, sendResult } from '../messages/rpc-response.ts'
 import { askSession, disconnected, missingCapability, noResponse } from '../sessions/ask-session.ts'

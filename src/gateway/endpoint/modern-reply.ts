@@ -1,6 +1,6 @@
-import { Cancellation, type CancelSignal } from '../../kernel/cancellation.ts'
 import type { HttpResponse } from '../../kernel/http/http-types.ts'
 import { isObject } from '../../kernel/json/json-checks.ts'
+import { Cancellation, type CancelSignal } from '../../kernel/light-abort-controller.ts'
 import { InFlight } from '../../mcp/client/pending-requests.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { bytesIn, memberOf, plainOf, withMembers } from '../../mcp/protocol/raw-json.ts'

@@ -10,7 +10,7 @@ import {
   instructionsIn,
   type PinKind,
 } from '../../servers/shared/catalogues.ts'
-import { hashOf } from '../../servers/shared/listed-definition-hash.ts'
+import { hashOf } from '../../servers/shared/compare-listed-definitions.ts'
 import { ServerKey } from '../../servers/shared/server-fields.ts'
 import { ApproveInput, Instructions, Prompt, PromptKey, PromptList } from './pins.schema.ts'
 import type { Pins } from './pins.ts'

@@ -10,7 +10,7 @@ import {
   type PinKind,
   type Pinning,
 } from '../../servers/shared/catalogues.ts'
-import { hashOf } from '../../servers/shared/listed-definition-hash.ts'
+import { hashOf } from '../../servers/shared/compare-listed-definitions.ts'
 import type { ChangeLog } from './definition-change-log.ts'
 import { diffsOf, MAX_TOOLS } from './definition-diff.ts'
 import { type Pin, type PinKey, PinnedDefinitions } from './pinned-definitions.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { CallFailure } from '../protocol/call-failure.ts'
-import { ChangeSubscription } from './modern-requests.ts'
+import { ChangeSubscription } from './change-subscription.ts'
 import { ListWatch, NO_TOOLS, type ToolList } from './server-lists.ts'
 
 const LIST: ToolList = { tools: [{ name: 'a' }], truncated: false, duplicates: 0 }

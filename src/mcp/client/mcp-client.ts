@@ -11,17 +11,11 @@ import type {
 import { LOG_LINE_MAX_BYTES } from '../protocol/line-splitter.ts'
 import type { Definition, ListKind } from '../protocol/listed-definitions.ts'
 import { RawJson, withMembers } from '../protocol/raw-json.ts'
+import { announcedChanges, ChangeSubscription } from './change-subscription.ts'
 import { discover, type HandshakeResult } from './handshake.ts'
 import type { PeerEvents, Requester } from './json-rpc-peer.ts'
-import {
-  announcedChanges,
-  ChangeSubscription,
-  LegacyRequestTranslator,
-  modernRequester,
-  refuseUnknownState,
-  requestComplete,
-  TRANSLATED,
-} from './modern-requests.ts'
+import { LegacyRequestTranslator, TRANSLATED } from './legacy-request-translator.ts'
+import { modernRequester, refuseUnknownState, requestComplete } from './modern-requests.ts'
 import { ListWatch, listTools, NO_TOOLS, PromptAndResourceLists, type ToolList } from './server-lists.ts'
 import type { Connected, Transport, TransportEvents } from './transport.ts'
 

@@ -1,9 +1,9 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { memo } from '../../kernel/memo.ts'
 import { within } from '../../kernel/time-limit.ts'
-import { CallFailure, isMethodNotFound } from '../protocol/call-failure.ts'
+import { CallFailure } from '../protocol/call-failure.ts'
 import type { ModernParams, OnServerRequest, Params, TimedCallOptions } from '../protocol/call-options.ts'
-import { CallResult, metaOf } from '../protocol/json-rpc-message.ts'
+import { type CallResult, metaOf } from '../protocol/json-rpc-message.ts'
 import { CODES, META, MODERN_VERSION, SHOWS_PAGES, uiIn } from '../protocol/mcp-constants.ts'
 import { plainOf, withMembers, withMeta } from '../protocol/raw-json.ts'
 import type { Requester } from './json-rpc-peer.ts'
@@ -119,119 +119,4 @@ export function refuseUnknownState({ requestState }: ModernParams): void {
   if (requestState === undefined) return
   const message = 'This requestState is unknown or has expired. Send the call again without it'
   throw new CallFailure('remote', message, { code: CODES.params, message })
-}
-
-const DONE = CallResult.of({})
-
-/** The requests that are translated. */
-export const TRANSLATED = ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
-
-/**
- * Translates requests that only legacy servers support for a modern server: the log level is sent with each request, and
- * resource subscriptions become one `subscriptions/listen` request.
- */
-export class LegacyRequestTranslator {
-  readonly #requester: Requester
-  readonly #uris = new Set<string>()
-  logLevel: string | undefined
-  #subscription: AbortController | undefined
-
-  constructor(requester: Requester) {
-    this.#requester = requester
-  }
-
-  /** Handles a request that is translated. */
-  async handle(method: string, params: unknown): Promise<CallResult> {
-    const given = plainOf(params)
-    const { uri, level } = isObject(given) ? given : {}
-    if (method === 'logging/setLevel') this.logLevel = typeof level === 'string' ? level : undefined
-    else if (typeof uri !== 'string') return DONE
-    else if (method === 'resources/unsubscribe') {
-      if (this.#uris.delete(uri)) this.#subscribe(this.#uris)
-    } else if (!this.#uris.has(uri)) this.#subscribe(this.#uris.add(uri))
-    return DONE
-  }
-
-  /** The params with the log level, which a modern server receives with each request. */
-  withLogLevel(params: unknown): unknown {
-    const isSet = metaOf(plainOf(params))[META.logLevel] !== undefined
-    return isSet ? params : withMeta(params, { [META.logLevel]: this.logLevel })
-  }
-
-  close(): void {
-    this.#subscription?.abort()
-  }
-
-  /** The new subscription starts before the old one ends, so that no notification is missed. */
-  #subscribe(uris: ReadonlySet<string>): void {
-    const before = this.#subscription
-    this.#subscription = uris.size > 0 ? new AbortController() : undefined
-    if (this.#subscription) {
-      const notifications = { resourceSubscriptions: [...uris] }
-      new ChangeSubscription(this.#requester, () => {}, notifications, this.#subscription.signal)
-    }
-    before?.abort()
-  }
-}
-
-const RESUBSCRIBE_MS = 60_000
-
-/** Keeps a `subscriptions/listen` request open at a modern server. The server may end it at any time, which is not an error. */
-export class ChangeSubscription {
-  readonly #requester: Requester
-  readonly #onGap: () => void
-  readonly #notifications: object
-  readonly #signal: AbortSignal | undefined
-  #timer: NodeJS.Timeout | undefined
-  #closed = false
-
-  /** `onGap`: the subscription was interrupted, so a change may have been missed. `signal` ends it before the connection ends. */
-  constructor(requester: Requester, onGap: () => void, notifications: object, signal?: AbortSignal) {
-    this.#requester = requester
-    this.#onGap = onGap
-    this.#notifications = notifications
-    this.#signal = signal
-    signal?.addEventListener('abort', () => this.close(), { once: true })
-    this.#subscribe()
-  }
-
-  close(): void {
-    this.#closed = true
-    clearTimeout(this.#timer)
-  }
-
-  #subscribe(): void {
-    const startedAt = performance.now()
-    const resubscribe = () => {
-      if (this.#closed) return
-      const waitMs = Math.max(0, startedAt + RESUBSCRIBE_MS - performance.now())
-      this.#timer = setTimeout(() => {
-        this.#subscribe()
-        this.#onGap()
-      }, waitMs)
-    }
-    const params = { notifications: this.#notifications }
-    void this.#requester
-      .request('subscriptions/listen', params, { timeoutMs: null, signal: this.#signal })
-      .then(resubscribe, (error: unknown) => isFinal(error) || resubscribe())
-  }
-}
-
-function isFinal(error: unknown): boolean {
-  return isMethodNotFound(error) || (error instanceof CallFailure && error.reason === 'closed')
-}
-
-const CHANGES = {
-  tools: 'toolsListChanged',
-  prompts: 'promptsListChanged',
-  resources: 'resourcesListChanged',
-}
-
-/** The list changes that a server announces, as the parameter of a subscription. Undefined when there are none. */
-export function announcedChanges(capabilities: Params): object | undefined {
-  const kinds = Object.entries(CHANGES).filter(([name]) => {
-    const capability = capabilities[name]
-    return isObject(capability) && capability.listChanged === true
-  })
-  return kinds.length > 0 ? Object.fromEntries(kinds.map(([, kind]) => [kind, true])) : undefined
 }

@@ -1,4 +1,4 @@
-import type { CancelSignal } from '../../kernel/cancellation.ts'
+import type { CancelSignal } from '../../kernel/light-abort-controller.ts'
 
 export type { CallResult } from './json-rpc-message.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { Cancellation } from '../../kernel/cancellation.ts'
+import { Cancellation } from '../../kernel/light-abort-controller.ts'
 import type { CallOptions, OnServerRequest } from '../../mcp/protocol/call-options.ts'
 import { RawJson } from '../../mcp/protocol/raw-json.ts'
 import { awaitLogin, isLoginMissing, type LoginPort } from './login-wait.ts'

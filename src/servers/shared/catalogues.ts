@@ -10,7 +10,7 @@ import {
   type OtherLists,
   writtenText,
 } from '../../mcp/protocol/listed-definitions.ts'
-import { differenceOf } from './listed-definition-hash.ts'
+import { differenceOf } from './compare-listed-definitions.ts'
 
 /** The description and the lists of a server, as of its last run. */
 export interface Catalogue extends OtherLists {

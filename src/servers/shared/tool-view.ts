@@ -3,7 +3,7 @@ import { isoTime } from '../../kernel/time.ts'
 import type { HeldChange, Tool, ToolList } from '../../kernel/tool-fields.ts'
 import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import type { Catalogue } from './catalogues.ts'
-import { hashOf } from './listed-definition-hash.ts'
+import { hashOf } from './compare-listed-definitions.ts'
 import { type OfferSettings, settingOf } from './tool-settings.ts'
 
 const toolsOf = memo((catalogue: Catalogue): readonly DescribedTool[] => catalogue.tools.map(toolOf))

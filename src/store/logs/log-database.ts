@@ -17,11 +17,11 @@ import { TextIndex } from './index/text-index.ts'
 import { openLogFile } from './open-log-database.ts'
 import { oldestTime, readHistogram } from './read/histogram.ts'
 import { type Chunk, type ChunkRequest, type ReadContext, readChunk, readPage } from './read/page-reader.ts'
-import { type Batch, batches } from './write/batches.ts'
 import { clearLines } from './write/clearing.ts'
 import { LineWriter } from './write/line-writer.ts'
 import { deleteOldest, LogSpace, readAuditIds, type Sizes, sizesFor } from './write/log-space.ts'
 import { ServerShares } from './write/server-shares.ts'
+import { type Batch, batches } from './write/split-into-batches.ts'
 
 export interface LogFileOptions {
   readonly path: string

@@ -10,8 +10,8 @@ import type {
   StoredEntry,
 } from '../../observe/logs/log-store.ts'
 import { downloadChunks } from '../logs/read/download.ts'
-import { batches } from '../logs/write/batches.ts'
 import { sizesFor } from '../logs/write/log-space.ts'
+import { batches } from '../logs/write/split-into-batches.ts'
 import type { StoreThread } from './store-thread.ts'
 
 /** Limits one message, so that a batch of long lines is not in memory several times. */

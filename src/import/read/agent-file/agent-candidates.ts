@@ -7,7 +7,7 @@ import { slugOf } from '../../../kernel/rest-parts.ts'
 import { npxPackage } from '../../../servers/shared/definition/npx-package.ts'
 import { fitName, nameOfPackage } from '../../../servers/shared/definition/server-name.ts'
 import type { Surroundings } from '../../translate/translate-references.ts'
-import { type ImportedEntry, importEntry } from './agent-entry.ts'
+import { type ImportedEntry, importEntry } from './import-agent-entry.ts'
 
 /** An entry of an agent's file. */
 export interface Source {

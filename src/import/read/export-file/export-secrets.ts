@@ -4,7 +4,7 @@ import { isObject } from '../../../kernel/json/json-checks.ts'
 import { MASK, maskArgs, maskCommand, maskUrl, maskValues } from '../../../kernel/secrets/mask-secrets.ts'
 import { Vault } from '../../../kernel/secrets/vault.ts'
 import { maskOAuth } from '../../../servers/logins/oauth-settings.ts'
-import { hashOf } from '../../../servers/shared/listed-definition-hash.ts'
+import { hashOf } from '../../../servers/shared/compare-listed-definitions.ts'
 import { type ExportFile, PART_LENGTH, type Sealed } from './export-file.schema.ts'
 
 /** The fields of a server as they are sent to add it. */

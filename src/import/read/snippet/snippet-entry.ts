@@ -1,5 +1,9 @@
 import { withForwarded } from '../../translate/forwarded-variables.ts'
-import type { Definition, HttpDefinition, StdioDefinition } from '../../translate/translate-definition.ts'
+import type {
+  Definition,
+  HttpDefinition,
+  StdioDefinition,
+} from '../../translate/translate-definition-references.ts'
 import { listed, refusal, shown } from './snippet-error.ts'
 import { type Fields, field, HTTP_URL, isFields, urlIn } from './snippet-find-servers.ts'
 import { argumentWords, commandWords } from './snippet-shell.ts'

@@ -5,7 +5,7 @@ import {
   nameOfPackage,
   nameOfPath,
 } from '../../../servers/shared/definition/server-name.ts'
-import type { Definition } from '../../translate/translate-definition.ts'
+import type { Definition } from '../../translate/translate-definition-references.ts'
 
 /** A valid name for a server without one, from its package, image, script or host. */
 export function deriveName(definition: Definition): string {

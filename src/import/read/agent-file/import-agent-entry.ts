@@ -4,7 +4,7 @@ import { isMap, type JsonMap, valueAt } from '../../../agents/catalogue/json-val
 import type { Definition } from '../../../agents/catalogue/server-definition.ts'
 import type { Entry, FileState } from '../../../agents/read/read-entries.ts'
 import { inputDefaults, withForwarded } from '../../translate/forwarded-variables.ts'
-import { importNotes, translateDefinition } from '../../translate/translate-definition.ts'
+import { importNotes, translateDefinition } from '../../translate/translate-definition-references.ts'
 import type { Surroundings } from '../../translate/translate-references.ts'
 
 /** The file in which an entry was found. */

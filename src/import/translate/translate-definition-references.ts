@@ -7,7 +7,7 @@ import {
   shellScripts,
 } from '../../servers/shared/definition/definition-references.ts'
 import type { ServerInput } from '../../servers/stdio/servers.schema.ts'
-import { containerNotes } from './container-run.ts'
+import { containerNotes } from './translate-docker-run.ts'
 import { type Source, type Translated, translateReferences } from './translate-references.ts'
 
 /** A server as the API accepts it. */
