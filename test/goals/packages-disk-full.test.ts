@@ -6,6 +6,7 @@ import { FactBus } from '../../src/kernel/fact-bus.ts'
 import type { ServerView } from '../../src/servers/stdio/servers.schema.ts'
 import { ownFolder } from '../support/folder.ts'
 import { some } from '../support/full-or-short.ts'
+import { atEnd, sharedByTests } from '../support/lifetime.ts'
 import { install, installed, npmEnv, packages } from '../support/packages.ts'
 import { openRegistry, toolPackage } from '../support/registry/registry.ts'
 import { mayMount, smallDisk } from '../support/small-disk.ts'
@@ -14,18 +15,30 @@ import { AUTHORISED, openTestService, type TestService } from '../support/test-s
 const BIG = { 'big.txt': randomBytes(400_000).toString('base64') }
 
 /** A service on a small disk whose space reserve is used up, so that the next change fails when the disk is full. */
-async function houseOnSmallDisk() {
+async function openOnSmallDisk() {
   const registry = await openRegistry([
     toolPackage('tools', '1.0.0', { files: BIG }),
     toolPackage('tools', '2.0.0', { files: BIG, tags: ['next'] }),
     toolPackage('other', '1.0.0'),
   ])
-  onTestFinished(() => registry.close())
+  atEnd(() => registry.close())
   const home = ownFolder()
   const disk = smallDisk(join(home, 'data'), 32)
   const service = await openTestService({ home, env: { ...npmEnv(home, registry.url), LOG_MAX_MB: '8' } })
-  onTestFinished(() => service.close()) // before the unmount
+  atEnd(() => service.close()) // before the unmount
   return { service, disk, useUpReserve: () => useUpReserve(service, disk) }
+}
+
+/** One for the file, because each service asks npm for its version and its settings. It has no package and no server. */
+const opened = sharedByTests(openOnSmallDisk)
+async function houseOnSmallDisk() {
+  const house = await opened()
+  house.disk.free()
+  const remove = (url: string) => house.service.inject({ method: 'DELETE', url, headers: AUTHORISED })
+  for (const { id } of await allServers(house.service)) await remove(`/api/servers/${id}`)
+  for (const { id } of await installed(house.service)) await remove(`/api/packages/${id}`)
+  expect(leftOf(house.service)).toEqual([])
+  return house
 }
 
 async function useUpReserve(service: TestService, disk: ReturnType<typeof smallDisk>): Promise<void> {
@@ -68,10 +81,11 @@ function leftOf(service: TestService): string[] {
     .sort()
 }
 
+const allServers = async (service: TestService) =>
+  (await service.inject('/api/servers')).json<{ items: ServerView[] }>().items
+
 const servers = async (service: TestService) =>
-  (await service.inject('/api/servers'))
-    .json<{ items: ServerView[] }>()
-    .items.filter(({ name }) => !name.startsWith('filler'))
+  (await allServers(service)).filter(({ name }) => !name.startsWith('filler'))
 
 describe.runIf(mayMount)('packages on a full disk', () => {
   const PHASES = [

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import type { Installed, PackageView } from '../../src/servers/packages/packages.schema.ts'
 import { ownFolder } from './folder.ts'
+import { atEnd } from './lifetime.ts'
 import { type NPMS, pathWithNpm } from './npm-versions.ts'
 import { openOutside } from './outside-registry.ts'
 import { npmEnv } from './registry/npm-env.ts'
@@ -14,7 +15,7 @@ export { npmEnv } from './registry/npm-env.ts'
 /** A service whose npm uses only a registry on loopback, with its own cache and settings. */
 export async function houseWithRegistry(...given: Parameters<typeof openRegistry>) {
   const registry = await openRegistry(...given)
-  onTestFinished(() => registry.close())
+  atEnd(() => registry.close())
   const home = ownFolder()
   const service = await openTestService({ home, env: npmEnv(home, registry.url) })
   return { registry, service, home }
@@ -27,7 +28,7 @@ export async function houseWithNpm(
   options?: Parameters<typeof openRegistry>[2],
 ) {
   const registry = await openRegistry(all, {}, options)
-  onTestFinished(() => registry.close())
+  atEnd(() => registry.close())
   const home = ownFolder()
   const outside = await openOutside(home)
   const env = { ...npmEnv(home, registry.url), ...outside.env, PATH: pathWithNpm(version) }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { atEnd } from './lifetime.ts'
 
 /** True when this user may mount file systems: root on Linux, but not in every container. */
 export const mayMount = process.platform === 'linux' && process.getuid?.() === 0 && canMount()
@@ -24,7 +24,7 @@ function canMount(): boolean {
 export function smallDisk(folder: string, megabytes: number) {
   mkdirSync(folder, { recursive: true })
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0700`, 'tmpfs', folder])
-  onTestFinished(() => void execFileSync('umount', ['-l', folder]))
+  atEnd(() => void execFileSync('umount', ['-l', folder]))
   const fillers = () => readdirSync(folder).filter((name) => name.startsWith('filler-'))
   let count = 0
   const freeBytes = () => {

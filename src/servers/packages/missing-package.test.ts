@@ -1,9 +1,13 @@
-import { rmSync } from 'node:fs'
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { done, put, textOf } from '../../../test/support/agents.ts'
+import { ownFolder } from '../../../test/support/folder.ts'
+import { some } from '../../../test/support/full-or-short.ts'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import { houseWithRegistry, install, installed, npmEnv, packages } from '../../../test/support/packages.ts'
-import { type TestPackage, toolPackage } from '../../../test/support/registry/registry.ts'
+import { toolPackage } from '../../../test/support/registry/registry.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import type { ServerView } from '../stdio/servers.schema.ts'
 
@@ -25,17 +29,32 @@ const server = async (service: TestService) => (await service.inject('/api/serve
 const becomes = (service: TestService, expected: object) =>
   expect.poll(() => server(service)).toMatchObject(expected)
 
-async function houseWithServer(settings: object = {}, given: TestPackage = toolPackage('notes')) {
-  const opened = await houseWithRegistry([given])
-  await install(opened.service, { name: 'notes', create_server: true })
-  await opened.service.inject({
+/** A service with the package and its server, prepared once because npm takes a second. It is closed. */
+const prepared = sharedByTests(async () => {
+  const { service, registry, home } = await houseWithRegistry([toolPackage('notes')])
+  await install(service, { name: 'notes', create_server: true })
+  await service.close()
+  return { registry, home }
+})
+
+/** A copy of it for one test, with its server running. */
+async function houseWithServer(settings: object = {}) {
+  const { registry, home: from } = await prepared()
+  const home = ownFolder()
+  cpSync(from, home, { recursive: true, verbatimSymlinks: true })
+  const service = await openTestService({ home, env: npmEnv(home, registry.url) })
+  await post(service, 'start')
+  await service.inject({
     method: 'PATCH',
     url: '/api/servers/notes',
     headers: AUTHORISED,
     payload: { description: 'x', ...settings },
   })
-  return opened
+  return { registry, home, service }
 }
+
+/** For the tests that need npm: each service asks it for its version and its settings. */
+const withNpm = sharedByTests(() => houseWithServer())
 
 async function uninstall(service: TestService) {
   expect((await packages(service, 'DELETE', '/notes?force=true')).status).toBe(204)
@@ -52,7 +71,10 @@ test('a running server whose package is uninstalled stops, is failed with packag
 })
 
 test('a server that is waiting for its next retry is failed once its package is uninstalled', async () => {
-  const { service } = await houseWithServer({}, toolPackage('notes', '1.0.0', { crash: true }))
+  const { service } = await houseWithServer()
+  const [{ path = '' } = {}] = await installed(service)
+  writeFileSync(join(path, 'node_modules/notes/server.mjs'), 'process.exitCode = 3')
+  await post(service, 'restart')
   await becomes(service, { status: 'backoff' })
   await uninstall(service)
   await becomes(service, { status: 'failed', last_error: MISSING })
@@ -94,7 +116,7 @@ test('an eager server without its package is failed when Toolroom starts', async
 })
 
 test('a package whose files are gone is missing too, and installing it again starts its server', async () => {
-  const { service } = await houseWithServer()
+  const { service } = await withNpm()
   await post(service, 'stop')
   const [{ path = '' } = {}] = await installed(service)
   rmSync(path, { recursive: true })
@@ -110,11 +132,9 @@ test('a package whose files are gone is missing too, and installing it again sta
     hint: error.hint,
   })
   await becomes(service, { status: 'failed', last_error: error })
-  await install(service, { name: 'notes' })
-  await becomes(service, { status: 'running', last_error: null })
-  await uninstall(service)
-  await becomes(service, { status: 'failed', last_error: MISSING })
-  await install(service, { name: 'notes' })
+  expect(await installed(service)).toMatchObject([{ status: 'broken' }])
+  expect(await install(service, { name: 'notes', version: '1.0.0' })).toMatchObject({ status: 'installed' })
+  expect(readdirSync(join(service.data, 'packages/.staging'))).toEqual([])
   await becomes(service, { status: 'running', last_error: null })
 })
 
@@ -127,9 +147,11 @@ test('an update of a package that is not installed is refused before any trial',
   })
 })
 
-test('an agent gets no entry for a server without its package, and its file is not changed', async () => {
-  const { service, home } = await houseWithServer()
+test('an agent gets no entry for a server without its package, and both work again with another version of it', async () => {
+  const { service, registry, home } = await withNpm()
   await uninstall(service)
+  await becomes(service, { status: 'failed', last_error: MISSING })
+  expect((await post(service, 'restart')).json()).toMatchObject(REFUSAL)
   put(home, '.cursor/mcp.json', '{}')
   const url = '/api/agents/cursor/servers'
   const refused = await service.inject({
@@ -141,7 +163,10 @@ test('an agent gets no entry for a server without its package, and its file is n
   expect(refused.json()).toMatchObject(REFUSAL)
   expect(textOf(home, '.cursor/mcp.json')).toBe('{}')
   expect((await service.inject('/api/agents/cursor')).statusCode).toBe(200)
-  await install(service, { name: 'notes' })
+  registry.publish(toolPackage('notes', '1.1.0'))
+  await install(service, { name: 'notes', version: '1.1.0' })
+  await becomes(service, { status: 'running', last_error: null })
+  expect((await post(service, 'restart')).statusCode).toBe(200)
   await done(service, 'PUT', '/cursor/servers', { server_ids: ['notes'] })
   expect(JSON.parse(textOf(home, '.cursor/mcp.json')).mcpServers.notes.args[0]).toMatch(/server\.mjs$/)
 })
@@ -152,8 +177,8 @@ if (!existsSync(new URL('built.node', import.meta.url)))
   throw new Error("Cannot find module '" + new URL('built.node', import.meta.url).pathname + "'")
 await import('./real.mjs')
 `
-  const plain = toolPackage('notes')
-  const given = toolPackage('notes', '1.0.0', {
+  const plain = toolPackage('built')
+  const given = toolPackage('built', '1.0.0', {
     manifest: { scripts: { postinstall: 'node build.mjs' } },
     files: {
       'server.mjs': server,
@@ -161,29 +186,32 @@ await import('./real.mjs')
       'build.mjs': `import { writeFileSync } from 'node:fs'\nwriteFileSync('built.node', '')\n`,
     },
   })
-  const { service } = await houseWithRegistry([given])
-  const made = await install(service, { name: 'notes', create_server: true })
-  expect(made).toMatchObject({ scripts_skipped: ['notes'], server: { id: 'notes', status: 'failed' } })
-  await becomes(service, {
+  const { service, registry } = await withNpm()
+  registry.publish(given)
+  const made = await install(service, { name: 'built', create_server: true })
+  expect(made).toMatchObject({ scripts_skipped: ['built'], server: { id: 'built', status: 'failed' } })
+  const view = async () => (await service.inject('/api/servers/built')).json<ServerView>()
+  await expect.poll(view).toMatchObject({
     status: 'failed',
     next_retry_at: null,
     last_error: {
       code: 'native_part_missing',
-      message: "The native part of 'notes' is missing: 'notes' was installed without install scripts",
-      hint: `Install 'notes' again with "allow_scripts": true, if you trust it`,
+      message: "The native part of 'built' is missing: 'built' was installed without install scripts",
+      hint: `Install 'built' again with "allow_scripts": true, if you trust it`,
     },
   })
-  await install(service, { name: 'notes', allow_scripts: true })
-  await becomes(service, { status: 'running', last_error: null })
+  await install(service, { name: 'built', allow_scripts: true })
+  await expect.poll(view).toMatchObject({ status: 'running', last_error: null })
 })
 
 test('a server from a package gets the name that people use, and a number when that is taken', async () => {
-  const names = ['@acme/mcp', 'acme-mcp-server', '@acme/mcp-server']
-  const { service } = await houseWithRegistry(names.map((name) => toolPackage(name)))
+  const names = some(['@acme/mcp', '@acme/mcp-server', 'acme-mcp-server'], 2)
+  const { service, registry } = await withNpm()
+  for (const name of names) registry.publish(toolPackage(name))
   const ids: unknown[] = []
   for (const name of names) {
     const { server } = await install(service, { name, create_server: true })
     ids.push(server?.id)
   }
-  expect(ids).toEqual(['acme', 'acme-2', 'acme-3'])
+  expect(ids).toEqual(['acme', 'acme-2', 'acme-3'].slice(0, names.length))
 })
