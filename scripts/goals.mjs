@@ -8,11 +8,11 @@ import { ownSourceOf, testFiles } from './test-files.mjs'
 
 const PATIENCE_MS = 30 * 60_000
 /**
- * Beside the goals: every test with a long form, such as property tests with more cases than `npm test` tries, the service
- * under a real systemd, and the checks of the dashboard with times in milliseconds.
+ * Beside the goals: every test with a long form, such as property tests with more cases than `npm test` tries, every command
+ * without a service, the service under a real systemd, and the checks of the dashboard with times in milliseconds.
  */
 const alsoLong = () => testFiles().filter((file) => /full-or-short\.ts'/.test(ownSourceOf(file)))
-const ALSO = ['test/goals', 'test/cli/service', 'test/web']
+const ALSO = ['test/goals', 'test/cli', 'test/web']
 
 await prepare()
 const scripts = scriptsOfGoals()

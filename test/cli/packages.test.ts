@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import type { JobView } from '../../src/servers/jobs/jobs.routes.ts'
 import { MAIN } from '../support/bridge.ts'
 import { checkCommands, cliEnv, namesIn, runCli } from '../support/cli.ts'
+import { sharedByTests } from '../support/lifetime.ts'
 import { houseWithRegistry, install, packageFolders } from '../support/packages.ts'
 import { toolPackage } from '../support/registry/tool-package.ts'
 import { AUTHORISED, openTestService } from '../support/test-service.ts'
@@ -14,14 +16,25 @@ import { AUTHORISED, openTestService } from '../support/test-service.ts'
 const OLD = toolPackage('grows', '1.0.0', { tools: ['a'], postinstall: true })
 const NEW = toolPackage('grows', '2.0.0', { tools: ['a', 'b'] })
 
+/** One service for the file, because each asks npm for its version and its settings. */
+const opened = sharedByTests(() =>
+  houseWithRegistry(
+    [
+      ...[toolPackage('other'), toolPackage('changes', '1.0.0'), toolPackage('changes', '2.0.0'), OLD, NEW],
+      ...[toolPackage('scripted', '1.0.0', { postinstall: true }), toolPackage('slow')],
+    ],
+    { slow: 'silent_tarball' },
+  ),
+)
+
 async function seeded() {
-  const { service } = await houseWithRegistry([toolPackage('other'), OLD, NEW])
-  await install(service, { name: 'grows', version: '1.0.0' })
+  const { service } = await opened()
+  await install(service, { name: 'changes', version: '1.0.0' })
   return service
 }
 
 checkCommands(namesIn('Packages'), seeded, () => ({
-  search: { ok: [['grows']], fails: [[], 2] },
+  search: { ok: [['changes']], fails: [[], 2] },
   install: { ok: [['other', '--dry-run'], ['other']], fails: [['no-such-package'], 1] },
   uninstall: {
     ok: [
@@ -31,12 +44,12 @@ checkCommands(namesIn('Packages'), seeded, () => ({
     fails: [['othre', '--yes'], 5],
   },
   outdated: { ok: [[]], fails: [['x'], 2] },
-  update: { ok: [['--all', '--dry-run'], ['grows']], fails: [[], 2] },
+  update: { ok: [['--all', '--dry-run'], ['changes']], fails: [[], 2] },
   'images pull': { ok: [['mcp/time', '--dry-run']], fails: [['no such image'], 2] },
 }))
 
 test('install shows its phases on stderr, adds a server and enables it in an agent; update shows which tools are new', async () => {
-  const { service, home } = await houseWithRegistry([OLD, NEW])
+  const { service, home } = await opened()
   mkdirSync(join(home, '.cursor')) // an agent that is installed
   writeFileSync(join(home, '.cursor', 'mcp.json'), '{}')
   const cli = (...argv: string[]) => runCli(cliEnv(service), argv)
@@ -47,6 +60,7 @@ test('install shows its phases on stderr, adds a server and enables it in an age
   expect(installed.stdout).toMatch(
     /^✓ grows 1\.0\.0, \d+\S\n! Install scripts were skipped .*--allow-scripts\n/,
   )
+  expect(existsSync(join(home, 'canary'))).toBe(false)
   expect(installed.stdout).toMatch(/^✓ grows {2}running, 1 tools?, about \d/m)
   expect(installed.stdout).toMatch(/^✓ cursor {2}enabled/m)
 
@@ -58,15 +72,13 @@ test('install shows its phases on stderr, adds a server and enables it in an age
   expect((await cli('install', 'no-such-package')).stderr).toMatch(/toolroom: .*no-such-package/)
 })
 
-test('install --allow-scripts runs the install scripts, which are skipped without it', async () => {
-  const { service, home } = await houseWithRegistry([OLD])
-  const cli = (...argv: string[]) => runCli(cliEnv(service), ['install', 'grows', ...argv])
-  expect((await cli()).stdout).toContain('Install scripts were skipped (grows)')
-  expect(existsSync(join(home, 'canary'))).toBe(false)
-  const allowed = await cli('--allow-scripts')
+test('install --allow-scripts runs the install scripts', async () => {
+  const { service, home } = await opened()
+  const allowed = await runCli(cliEnv(service), ['install', 'scripted', '--allow-scripts'])
   expect(allowed.code).toBe(0)
   expect(allowed.stdout).not.toContain('skipped')
   expect(existsSync(join(home, 'canary'))).toBe(true)
+  rmSync(join(home, 'canary'))
 })
 
 test('search --registry mcp asks the MCP Registry, and shows what it has', async () => {
@@ -90,15 +102,19 @@ test('search --registry mcp asks the MCP Registry, and shows what it has', async
 test.skipIf(process.platform === 'win32')(
   'Ctrl-C during install exits with 130 and cancels the job, which leaves no folder',
   async () => {
-    const { service } = await houseWithRegistry([OLD], { grows: 'silent_tarball' })
+    const { service } = await opened()
     const env = { PATH: process.env.PATH, ...cliEnv(service) }
-    const child = spawn(process.execPath, [MAIN, 'install', 'grows'], { env })
+    const child = spawn(process.execPath, [MAIN, 'install', 'slow'], { env })
     onTestFinished(() => void child.kill('SIGKILL'))
-    const jobs = async () => (await service.inject({ url: '/api/jobs', headers: AUTHORISED })).json()
-    await expect.poll(jobs).toMatchObject({ items: [{ status: 'running', phase: 'installing' }] })
+    const jobs = async () =>
+      (await service.inject({ url: '/api/jobs', headers: AUTHORISED }))
+        .json<{ items: JobView[] }>()
+        .items.filter(({ subject }) => subject === 'slow')
+    await expect.poll(jobs).toMatchObject([{ status: 'running', phase: 'installing' }])
     child.kill('SIGINT')
     expect(await once(child, 'close')).toEqual([130, null])
-    await expect.poll(jobs).toMatchObject({ items: [{ status: 'cancelled' }] })
-    await expect.poll(() => packageFolders(service.data)).toEqual([])
+    await expect.poll(jobs).toMatchObject([{ status: 'cancelled' }])
+    const left = () => packageFolders(service.data).filter((name) => ['.staging', 'slow'].includes(name))
+    await expect.poll(left).toEqual([])
   },
 )
