@@ -10,6 +10,7 @@ import {
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { bridgeEnv, keyFor, MAIN, openBridge, openWitness } from '../../../test/support/bridge.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import { byNode } from '../../../test/support/real-servers.ts'
 import { definition, post, register } from '../../../test/support/running-servers.ts'
 import { openService } from '../../../test/support/service-process.ts'
@@ -21,6 +22,9 @@ async function openWithEcho(home = ownFolder()) {
   await post(service, '/api/servers/echo/start')
   return { service, env: await bridgeEnv(service) }
 }
+
+/** For the tests that neither change its servers nor depend on who else is connected. */
+const withEcho = sharedByTests(() => openWithEcho())
 
 /** A client of the SDK for legacy revisions that starts the bridge as its server. */
 async function client(env: Record<string, string>, argv: readonly string[] = []) {
@@ -81,7 +85,7 @@ describe('legacy agent', () => {
   })
 
   test('a legacy agent may use the id 0, send all messages at once, and close its input immediately', async () => {
-    const { env } = await openWithEcho()
+    const { env } = await withEcho()
     const bridge = openBridge({ env })
     const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a', version: '1' } }
     const call = { name: 'echo__echo', arguments: { text: 'zero' }, _meta: { progressToken: 0 } }
@@ -98,7 +102,7 @@ describe('legacy agent', () => {
   })
 
   test('the cancellation of a legacy agent is forwarded, and it receives no response', async () => {
-    const { service, env } = await openWithEcho()
+    const { service, env } = await withEcho()
     const { seen, url } = await openWitness(service.address)
     const bridge = openBridge({ env: { ...env, TOOLROOM_URL: url } })
     await bridge.greet()
@@ -117,7 +121,7 @@ describe('legacy agent', () => {
 
 describe('modern agent', () => {
   test('a modern agent discovers, lists and calls, and header values beyond ASCII are sent in Base64', async () => {
-    const { service, env } = await openWithEcho()
+    const { service, env } = await withEcho()
     const { seen, url } = await openWitness(service.address)
     const bridge = openBridge({ env, argv: ['--url', url] })
     const { modern, ask } = bridge
@@ -257,7 +261,7 @@ describe('end', () => {
   test.each(['input', 'SIGTERM', 'SIGINT'] as const)(
     'the end by %s leaves no process and no session',
     async (how) => {
-      const { service, env } = await openWithEcho()
+      const { service, env } = await withEcho()
       const { seen, url } = await openWitness(service.address)
       const bridge = openBridge({ env: { ...env, TOOLROOM_URL: url } })
       await bridge.greet()
@@ -279,7 +283,7 @@ describe('end', () => {
   )
 
   test('a bridge ends when its agent is killed', async () => {
-    const { env } = await openWithEcho()
+    const { env } = await withEcho()
     const agent = spawn(process.execPath, ['-e', AGENT, MAIN], {
       env: { PATH: process.env.PATH, ...env },
       stdio: ['ignore', 'pipe', 'ignore'],
