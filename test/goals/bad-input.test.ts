@@ -20,9 +20,10 @@ import { openWithServers } from '../support/with-servers.ts'
 
 const RUNS = runs(250, 200_000)
 /** More requests, because a leak of a few kilobytes each must exceed the limit. */
-const SENT = runs(4000, 200_000)
+const SENT = runs(2000, 200_000)
 const PATIENCE_MS = FULL ? 30 * 60_000 : 600_000
 const MAX_GROWTH_MB = 20
+const MAX_PROCESS_GROWTH_MB = runs(10, MAX_GROWTH_MB)
 const WARM_UP = runs(1000, 2000)
 /** Until the caches of both databases are full. */
 const SETTLING = runs(3000, 50_000)
@@ -175,7 +176,7 @@ test('R7: malformed HTTP bytes are refused with a problem of the documented shap
 })
 
 test.runIf(process.platform === 'linux')(
-  `R7: ${SENT} bad inputs make the process grow by less than ${MAX_GROWTH_MB} MB`,
+  `R7: ${SENT} bad inputs make the process grow by less than ${MAX_PROCESS_GROWTH_MB} MB`,
   { timeout: PATIENCE_MS },
   async () => {
     const service = await launchReady({ env: MEASURED })
@@ -193,16 +194,14 @@ test.runIf(process.platform === 'linux')(
       }
     }
     await flood(SETTLING, 1)
-    const before = (await heldMemory(service)).residentMb
+    const before = await heldMemory(service)
     await flood(SENT, 2)
-    figure(
-      'R7',
-      `growth of the process after ${SENT} bad inputs, MB`,
-      (await heldMemory(service)).residentMb - before,
-      {
-        most: MAX_GROWTH_MB,
-      },
-    )
+    const after = await heldMemory(service)
+    const most = MAX_PROCESS_GROWTH_MB
+    const grown = `after ${SENT} bad inputs, MB`
+    figure('R7', `growth of the process ${grown}`, after.residentMb - before.residentMb, { most })
+    // V8 may return more memory to the system than a leak has taken.
+    figure('R7', `growth of what is in use ${grown}`, after.heldMb - before.heldMb, { most })
     expect((await fetch(`${address}/api/health`)).status).toBe(200)
     agent.destroy()
   },
