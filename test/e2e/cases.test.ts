@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ask, briefly, expectReads, portOf, verdictOn } from '../support/answers.ts'
 import { bodyCases } from '../support/body.contract.ts'
 import { covers } from '../support/covers.ts'
+import { sharedByTests } from '../support/lifetime.ts'
 import { houseWithRegistry, install, installed, packages } from '../support/packages.ts'
 import { rawAnswer } from '../support/raw-http.ts'
 import { BAD_LOG_QUERIES, GOOD_LOG_QUERIES } from '../support/refused-bodies.ts'
@@ -13,6 +14,8 @@ import { add, HTTP_SERVER, openWithServers, SERVER } from '../support/with-serve
 
 tokenCases()
 bodyCases()
+
+const shared = sharedByTests(() => openTestService())
 
 describe('paths', () => {
   test('a path works with and without a trailing slash, without a redirect', async () => {
@@ -61,7 +64,7 @@ describe('paths', () => {
 
   test('an agent path accepts the type or an alias, and any other name is not found', async () => {
     covers('resource-agent-type')
-    const service = await openTestService()
+    const service = await shared()
     const typeAt = async (path: string) => JSON.parse((await ask(service, 'GET', path)).body).agent_type
     expect(await typeAt('/api/agents/claude-code')).toBe('claude-code')
     expect(await typeAt('/api/agents/windsurf')).toBe('devin-desktop')
@@ -84,7 +87,7 @@ describe('paths', () => {
   })
 
   test('a malformed path is a bad request, and an unknown path is not found', async () => {
-    const service = await openTestService()
+    const service = await shared()
     await expectReads(service, [
       ['no percent-encoding', '/api/servers/%zz', 400, 'bad_request'],
       ['a cut-off percent-encoding', '/api/servers/%2', 400, 'bad_request'],
@@ -107,7 +110,7 @@ describe('paths', () => {
   })
 
   test('an unsupported method gets 405 with the supported methods in Allow', async () => {
-    const service = await openTestService()
+    const service = await shared()
     const known: Record<string, string> = {
       '/api/servers': 'GET, HEAD, POST',
       '/api/servers/x': 'DELETE, GET, HEAD, PATCH',
@@ -176,7 +179,7 @@ describe('paths', () => {
       'bad_request',
     ],
   ])('a malformed HTTP request is refused before routing: %s', async (_, text, status, code) => {
-    const service = await openTestService()
+    const service = await shared()
     const bytes = text.replace('HERE', `127.0.0.1:${portOf(service)}`).replace('LONG', 'x'.repeat(17_000))
     const answer = await rawAnswer({ port: portOf(service) }, bytes)
     expect(briefly(answer.status, answer.body, 2)).toEqual([status, code])
@@ -226,7 +229,7 @@ describe('the order of checks', () => {
     ['a Content-Encoding', { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, 'x'],
     ['another charset', { 'Content-Type': 'application/json; charset=utf-16' }, 'x'],
   ])('path and method are checked before the body: %s', async (_, headers, body) => {
-    const service = await openTestService()
+    const service = await shared()
     const [unknown, wrong] = [
       await ask(service, 'POST', '/api/nowhere', headers, body),
       await ask(service, 'POST', '/api/health', headers, body),

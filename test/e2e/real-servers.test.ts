@@ -4,6 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { commandLine, processesMarked } from '../../src/supervisor/platform/linux/proc.ts'
 import { covers } from '../support/covers.ts'
 import { ownFolder } from '../support/folder.ts'
+import { runs } from '../support/full-or-short.ts'
+import { sharedByTests } from '../support/lifetime.ts'
 import { leftAfter, untilMarked } from '../support/marked-processes.ts'
 import { stopwatch } from '../support/measuring.ts'
 import {
@@ -28,12 +30,18 @@ const onLinux = describe.runIf(process.platform === 'linux') // other systems ca
 const STOP_MS = 8000
 
 describe('server-everything', () => {
+  /** Through a service, and without one. */
+  const both = sharedByTests(async () => {
+    const service = await openTestService()
+    const started = await run(service, { name: 'everything', ...byNode('everything') })
+    return { service, started, ask: await askDirectly('everything') }
+  })
+
   test('the tools of server-everything are listed unchanged, each with its size and its hash', async () => {
     covers('does-list-tools', 'servers-tools')
-    const service = await openTestService()
-    const { tool_count, tool_tokens } = await run(service, { name: 'everything', ...byNode('everything') })
+    const { service, ask, started } = await both()
+    const { tool_count, tool_tokens } = started
     const { items, ...list } = (await service.inject('/api/servers/everything/tools')).json()
-    const ask = await askDirectly('everything')
     const { tools } = JSON.parse(await ask('tools/list')) as { tools: Record<string, unknown>[] }
 
     expect(list).toMatchObject({ source: 'live', total: tools.length, truncated: false })
@@ -65,9 +73,7 @@ describe('server-everything', () => {
   })
 
   test('calls to server-everything through Toolroom return the same bytes as direct calls', async () => {
-    const service = await openTestService()
-    await run(service, { name: 'everything', ...byNode('everything') })
-    const ask = await askDirectly('everything')
+    const { service, ask } = await both()
     const gzip = { name: 'a.gz', data: 'data:text/plain;base64,aGVsbG8=', outputType: 'resource' }
     const calls: [tool: string, args: object, has: string][] = [
       ['echo', { message: 'hello' }, 'Echo: hello'],
@@ -220,7 +226,7 @@ onLinux('a server that ignores signals', () => {
 onLinux('kill -9 of Toolroom', () => {
   test('a killed service leaves no server that it started through npx or a shell', async () => {
     const ends: number[] = []
-    for (let cycle = 0; cycle < 3; cycle += 1) {
+    for (let cycle = 0; cycle < runs(1, 3); cycle += 1) {
       const { child, mark, add: register, start } = await openService()
       await register({ name: 'everything', ...byNpx('mcp-server-everything') })
       await register({ name: 'deaf', ...deafByShell() })

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { Agent, request } from 'node:http'
+import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished } from 'vitest'
+import { atEnd } from './lifetime.ts'
 import { TOKEN } from './token.ts'
 
 export const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
@@ -35,7 +35,7 @@ async function measured(main: string, home: string, flags: readonly string[]) {
   const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
   /** Agents have connections of their own. */
   const mcpAgent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
-  onTestFinished(async () => {
+  atEnd(async () => {
     agent.destroy()
     mcpAgent.destroy()
     const ended = once(child, 'close')
@@ -77,17 +77,28 @@ function addressOf(child: ChildProcess): Promise<string> {
   })
 }
 
-async function send(
+/** Thousands of calls: an assertion or a stream's iterator for each would take longer than the call. */
+function send(
   agent: Agent,
   url: string,
   method: 'GET' | 'POST' | 'PUT',
   headers: Readonly<Record<string, string>>,
   body: object | undefined,
   status: number,
-) {
-  const asked = request(url, { method, agent, headers }).end(body && JSON.stringify(body))
-  const [reply] = await once(asked, 'response')
-  const text = (await reply.setEncoding('utf8').toArray()).join('')
-  expect(reply.statusCode, text).toBe(status)
-  return { headers: reply.headers, body: JSON.parse(text) }
+): Promise<ReturnType<typeof replyOf>> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { method, agent, headers }, (reply) => {
+      let text = ''
+      reply.setEncoding('utf8').on('data', (more: string) => {
+        text += more
+      })
+      reply.on('error', reject).on('end', () => {
+        if (reply.statusCode === status) resolve(replyOf(reply.headers, text))
+        else reject(new Error(`${method} ${url} returned ${reply.statusCode}: ${text}`))
+      })
+    })
+    asked.on('error', reject).end(body && JSON.stringify(body))
+  })
 }
+
+const replyOf = (headers: IncomingHttpHeaders, text: string) => ({ headers, body: JSON.parse(text) })

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 import type { ServerView } from '../../src/servers/stdio/servers.schema.ts'
 import { ownFolder } from './folder.ts'
+import { atEnd } from './lifetime.ts'
 import { sweeper } from './marked-processes.ts'
 import { definition, post } from './running-servers.ts'
 import { openTestService, type TestService } from './test-service.ts'
@@ -81,7 +82,7 @@ export const call = (service: TestService, id: string, tool: string, args: objec
 export async function askDirectly(kind: Kind) {
   const { command, args } = byNode(kind)
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
+  atEnd(() => child.kill('SIGKILL'))
   const lines = createInterface({ input: child.stdout })
   const tell = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   let id = 0

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ask, briefly, verdictOn } from './answers.ts'
 import { covers } from './covers.ts'
+import { sharedByTests } from './lifetime.ts'
 import { AUTHORISED, openTestService, type TestService, TOKEN } from './test-service.ts'
 import { openWithServers, SERVER } from './with-servers.ts'
 
@@ -63,6 +64,7 @@ function openStatus(path: string): number {
 /** Tests of the token: accepted and refused requests, and the two messages of the specification. */
 export function tokenCases(): void {
   describe('the token', () => {
+    const withServers = sharedByTests(() => openWithServers())
     test('the token is not required for any read of the specification', async () => {
       covers('public-health', 'public-servers-list', 'public-servers-get', 'public-logs')
       covers('open-auth-http-servers', 'open-auth-logs-download', 'does-rest')
@@ -145,7 +147,7 @@ export function tokenCases(): void {
       ['a token in another header', '', { Authorization: `Bearer ${TOKEN}` }, 'missing_token'],
       ['a token in a cookie', '', { Cookie: `X-SVC-Token=${TOKEN}` }, 'missing_token'],
     ])('%s is not accepted', async (_, query, headers, code) => {
-      const service = await openWithServers()
+      const service = await withServers()
       const { status, body } = await ask(service, 'DELETE', `/api/servers/github${query}`, headers)
       expect(briefly(status, body, 2)).toEqual([401, code])
       expect((await service.inject('/api/servers/github')).statusCode).toBe(200)
