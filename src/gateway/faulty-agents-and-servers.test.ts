@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTcp } from '../../test/fixtures/http/sites.ts'
 import { Agent, callsStarted, type Era, META, newKey, textOf, toolsIn } from '../../test/support/gateway.ts'
+import { sharedByTests } from '../../test/support/lifetime.ts'
 import { get, post, register } from '../../test/support/running-servers.ts'
 import { openTestService } from '../../test/support/test-service.ts'
 
@@ -16,9 +17,12 @@ async function setUp(kind: string, args: readonly string[] = [], more: object = 
   return { service, key: await newKey(service) }
 }
 
+/** For tests that leave both servers as they were. */
+const withLiar = sharedByTests(() => setUp('liar'))
+
 describe('case 47: invalid requests', () => {
   test('GET and DELETE without a session get 405', async () => {
-    const { service, key } = await setUp('liar')
+    const { service, key } = await withLiar()
     for (const path of ['/mcp', '/mcp/echo']) {
       for (const method of ['GET', 'DELETE']) {
         for (const version of [{}, { 'mcp-protocol-version': MODERN }]) {
@@ -49,7 +53,7 @@ describe('case 47: invalid requests', () => {
     ['another version', { ...VALID, 'mcp-protocol-version': '2025-11-25' }],
     ['no version', without('mcp-protocol-version')],
   ])('a modern call whose headers have %s is refused, and no server is called', async (_, headers) => {
-    const { service, key } = await setUp('liar')
+    const { service, key } = await withLiar()
     const started = await callsStarted(service)
     const send = async (given: Record<string, string>) => {
       const reply = await fetch(`${service.address}/mcp`, {
@@ -70,7 +74,7 @@ describe('case 47: invalid requests', () => {
   })
 
   test.each(ERAS)('a call of an unknown tool by a %s agent gets -32602', async (era) => {
-    const { service, key } = await setUp('liar')
+    const { service, key } = await withLiar()
     const agent = await Agent.open(service, key, era)
     for (const name of ['echo__nothing', 'unknown__echo', 'Echo', 'echo__', '__echo', 'constructor', '']) {
       const { answers } = await agent.call(name)
@@ -141,7 +145,7 @@ describe('case 48: faulty servers', () => {
   test.each(ERAS)(
     'a second response of a server to the same request does not reach a %s agent',
     async (era) => {
-      const { service, key } = await setUp('liar')
+      const { service, key } = await withLiar()
       const agent = await Agent.open(service, key, era)
       for (let n = 0; n < 3; n += 1) {
         const twice = await agent.call('liar__twice')

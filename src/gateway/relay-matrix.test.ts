@@ -1,7 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type Message, textIn } from '../../test/support/event-streams.ts'
-import { COLUMNS, notificationsIn, openRelay, type Relay, settle, titleOf } from '../../test/support/relay.ts'
+import { sharedByTests } from '../../test/support/lifetime.ts'
+import {
+  COLUMNS,
+  notificationsIn,
+  openRelays,
+  type Relay,
+  settle,
+  titleOf,
+} from '../../test/support/relay.ts'
 
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
 const FROM_ERROR = ['error', 'critical', 'alert', 'emergency']
@@ -105,24 +113,26 @@ const ROWS: Readonly<Record<string, Cell>> = {
   },
 
   cancellation: async (relay) => {
+    const { cancelled } = await relay.serverState()
     const holding = await held(relay)
     if (relay.agent === 'modern') holding.disconnect()
     else relay.send({ method: 'notifications/cancelled', params: { requestId: holding.requestId } })
-    await expect.poll(relay.serverState).toMatchObject({ cancelled: 1, held: 0 })
+    await expect.poll(relay.serverState).toMatchObject({ cancelled: cancelled + 1, held: 0 })
     return '✓'
   },
 
   'disconnect of the agent': async (relay) => {
+    const { cancelled } = await relay.serverState()
     const holding = await held(relay)
     holding.disconnect()
     await holding.closed()
     if (relay.agent === 'modern') {
-      await expect.poll(relay.serverState).toMatchObject({ cancelled: 1, held: 0 })
+      await expect.poll(relay.serverState).toMatchObject({ cancelled: cancelled + 1, held: 0 })
       return 'the call is cancelled'
     }
     // A cancellation would have reached the server before these calls.
     for (const text of ['a', 'b']) expect(textIn(await relay.call('echo', { text }).responded())).toBe(text)
-    expect(await relay.serverState()).toMatchObject({ cancelled: 0, held: 1 })
+    expect(await relay.serverState()).toMatchObject({ cancelled, held: 1 })
     return 'the call continues'
   },
 
@@ -207,7 +217,7 @@ const columns = COLUMNS.map((column) => [titleOf(column), column] as const)
 const outcomes = new Map<string, Outcome>()
 const atOneServer = new Map<string, Outcome>()
 
-/** Rows that count notifications or hold calls need their own service, and are tested only at /mcp. */
+/** Rows that count notifications or hold calls have a second service, and are tested only at /mcp. */
 const OWN_SERVICE = /list_changed|cancellation|disconnect/
 const sharedRows = Object.entries(ROWS).filter(([row]) => !OWN_SERVICE.test(row))
 const ownRows = Object.entries(ROWS).filter(([row]) => OWN_SERVICE.test(row))
@@ -222,16 +232,19 @@ async function runRows(relay: Relay, title: string, outcomesOf: Map<string, Outc
 }
 
 describe.each(columns)('%s', (title, column) => {
+  const shared = sharedByTests(() => openRelays(column))
+  const own = sharedByTests(() => openRelays(column))
+
   test(`${title}: messages are relayed at /mcp as the table in docs/gateway.md shows`, async () =>
-    runRows(await openRelay(column), title, outcomes))
+    runRows(await (await shared())('/mcp'), title, outcomes))
 
   test(`${title}: messages are relayed at /mcp/{server_id} as at /mcp`, async () =>
-    runRows(await openRelay(column, '/mcp/relay'), title, atOneServer))
+    runRows(await (await shared())('/mcp/relay'), title, atOneServer))
 
   test.each(ownRows)(
     `${title}: %s has the outcome that the table in docs/gateway.md shows`,
     async (row, cell) => {
-      outcomes.set(`${row} ${title}`, await cell(await openRelay(column)))
+      outcomes.set(`${row} ${title}`, await cell(await (await own())('/mcp')))
     },
   )
 })

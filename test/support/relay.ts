@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import { type Endpoint, type Exchange, LegacyAgent, type Message, modernRequest } from './event-streams.ts'
 import { type Era, newKey } from './gateway.ts'
+import { atEnd } from './lifetime.ts'
 import { definition, post } from './running-servers.ts'
 import { openTestService, type TestService } from './test-service.ts'
 
@@ -47,7 +48,12 @@ interface ServerState {
   readonly watched: readonly string[]
 }
 
-export async function openRelay(column: Column, path: '/mcp' | '/mcp/relay' = '/mcp'): Promise<Relay> {
+type Path = '/mcp' | '/mcp/relay'
+
+export const openRelay = async (column: Column): Promise<Relay> => (await openRelays(column))('/mcp')
+
+/** A service with the server of a column. Returns a function that connects an agent. */
+export async function openRelays(column: Column): Promise<(path: Path) => Promise<Relay>> {
   const service = await openTestService()
   const servers = column.over === 'stdio' ? '/api/servers' : '/api/http-servers'
   await addServer(service, column)
@@ -57,6 +63,15 @@ export async function openRelay(column: Column, path: '/mcp' | '/mcp/relay' = '/
     return JSON.parse(reply.json().content[0].text) as ServerState
   }
   await serverState() // connects to the server
+  return (path) => connect(service, column, path, serverState)
+}
+
+async function connect(
+  service: TestService,
+  column: Column,
+  path: Path,
+  serverState: Relay['serverState'],
+): Promise<Relay> {
   const endpoint = { address: service.address, key: await newKey(service), path }
   const named = (name: string) => (path === '/mcp' ? `relay__${name}` : name)
   const relayFor = async (capabilities: object): Promise<Relay> => {
@@ -82,7 +97,7 @@ async function addServer(service: TestService, { server, over }: Column): Promis
     return
   }
   const child = spawn(relay.command, relay.args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
+  atEnd(() => child.kill('SIGKILL'))
   const [url] = await once(child.stdout, 'data')
   const added = await post(service, '/api/http-servers', { name: 'relay', url: String(url).trim() })
   expect(added.statusCode, added.body).toBe(201)

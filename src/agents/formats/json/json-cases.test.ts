@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../../../test/support/full-or-short.ts'
 import { expectLinear } from '../../../../test/support/linear.ts'
 import type { Dialect } from '../../catalogue/agent-record.ts'
 import type { Json, Path } from '../../catalogue/json-value.ts'
@@ -218,6 +219,7 @@ describe('list', () => {
 })
 
 describe('large file', () => {
+  const SMALL = runs(2000, 5000)
   const entry = (_: unknown, index: number) =>
     `  "k${index}": { "args": ["-y", "p"], "n": ${index} }, // ${index}`
   /** A file of about `n` times 50 bytes. */
@@ -230,7 +232,7 @@ describe('large file', () => {
   ])(
     'the CPU time of an edit grows with the size of a JSON file, and not with its square: %s',
     (_, fileOf) => {
-      const files = { small: fileOf(5000), large: fileOf(20_000) }
+      const files = { small: fileOf(SMALL), large: fileOf(4 * SMALL) }
       const added = { small: relaxed.set(files.small, X, NPX), large: relaxed.set(files.large, X, NPX) }
       expect(relaxed.find(added.large.text, X)).toBeDefined()
       expect(relaxed.remove(added.large.text, X, added.large.trace) === files.large).toBe(true)
