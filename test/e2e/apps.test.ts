@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { installPackages, programOf } from '../../scripts/fidelity/install.mjs'
 import { ERAS, openHost, UI } from '../support/apps.ts'
+import { sharedByTests } from '../support/lifetime.ts'
 import { post } from '../support/running-servers.ts'
 import { openTestService, type TestService } from '../support/test-service.ts'
 
@@ -13,7 +14,7 @@ const PATIENCE_MS = 300_000
 let folder = ''
 
 /** Two map servers, and one for PDF files. */
-async function openApps(): Promise<TestService> {
+const openApps = sharedByTests(async (): Promise<TestService> => {
   const service = await openTestService()
   const paper = join(service.home, 'paper.pdf')
   writeFileSync(paper, '%PDF-1.4\n%%EOF\n')
@@ -26,7 +27,7 @@ async function openApps(): Promise<TestService> {
   }
   await Promise.all([run('berlin', MAP), run('tokyo', MAP), run('paper', PDF, paper)])
   return service
-}
+})
 
 beforeAll(async () => {
   folder = await installPackages('apps', VERSIONS)

@@ -62,8 +62,10 @@ test.skipIf(!hasSandbox)('with sandbox, this computer says which bubblewrap it h
   expect(body.sandbox).toEqual({ available: true, by: 'bubblewrap', version, problem: null, remedy: null })
 })
 
+const bare = sharedByTests(() => openService({ env: BARE }))
+
 test('without an engine an image is not pulled, and the job says why', async () => {
-  const { ask } = await openService({ env: BARE })
+  const { ask } = await bare()
   const { status, body } = await ask('POST', '/images/pull', { image: 'mcp/time' })
   expect({ status, code: body.code }).toEqual({ status: 503, code: 'engine_unavailable' })
   expect(body.hint).toBe(`Start the container engine of ${MISSING_SOCKET}`)
@@ -74,7 +76,7 @@ test('without an engine an image is not pulled, and the job says why', async () 
 })
 
 test.each(['', '-v', 'a b', 'a$(b)', '/a'])('%j is not the name of an image', async (image) => {
-  const { ask } = await openService({ env: BARE })
+  const { ask } = await bare()
   expect((await ask('POST', '/images/pull', { image })).status).toBe(422)
 })
 
