@@ -28,8 +28,11 @@ import { openHomeOf } from '../support/test-service.ts'
 /** The script of the goals R5, R6. */
 
 /** Kills that interrupt a change. Others fall between two changes. */
-const KILLS = runs(1, 250)
+const KILLS = runs(2, 250)
 const INTERLEAVINGS = runs(40, 5000)
+
+/** After a kill: the built program, or, in the short form, its code in this process. */
+const openAgain = (home: string) => (FULL ? openService({ home }) : openHomeOf(home))
 
 const script = (name: string) => fileURLToPath(new URL(`../support/${name}.mjs`, import.meta.url))
 
@@ -151,7 +154,7 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
       for (const each of cut) expect(each).toMatchObject({ reason: { message: 'fetch failed' } })
       if (unfinishedChanges(service.data) > 0) interrupted += 1
     }
-    const service = await openHomeOf(home)
+    const service = await openService({ home })
     for (const { agent } of Object.values(FILES)) await service.ask('DELETE', `/agents/${agent}/servers`, {})
     const seen = await Promise.all(readers.map((reader) => reader.stop()))
 
@@ -196,7 +199,7 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
       await expect(killed.ask(method, path, body)).rejects.toThrow('fetch failed')
       expect((await killed.ended).signal).toBe('SIGKILL')
 
-      const service = await openHomeOf(home)
+      const service = await openAgain(home)
       const change = await service.ask('GET', '/agents/cursor') // an answer, so that the start is complete
       expect(change.status).toBe(200)
       const agree = async () => {
@@ -252,7 +255,7 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
       await expect(killed.ask(...request)).rejects.toThrow('fetch failed')
       expect((await killed.ended).signal).toBe('SIGKILL')
 
-      const service = await openHomeOf(home)
+      const service = await openAgain(home)
       const { status, body } = await service.ask(...TAKE_OVER)
       expect([status, body.dry_run]).toEqual([200, false])
       const { servers } = (await service.ask('GET', '/agents/cursor')).body
@@ -276,7 +279,7 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
       const killed = await openService({ home, env })
       await expect(killed.ask('POST', `/agents/${agent}/connect`, {})).rejects.toThrow('fetch failed')
       expect((await killed.ended).signal).toBe('SIGKILL')
-      const service = await openHomeOf(home)
+      const service = await openAgain(home)
       expect((await service.ask('POST', `/agents/${agent}/connect`, {})).status).toBe(200)
       const folder = dirname(join(home, file))
       expect(readdirSync(folder).filter((name) => name.includes('lock'))).toEqual([])

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
-import { runs } from '../support/full-or-short.ts'
+import { FULL, runs } from '../support/full-or-short.ts'
 import { launch, launchReady } from '../support/program.ts'
 import { AUTHORISED, openHomeOf, TOKEN } from '../support/test-service.ts'
 
@@ -15,6 +15,7 @@ const DURING_WORK = runs(10, 140)
 /** Between two failing operations; the short form covers the same operations with larger steps. */
 const STEP = runs(4, 1.7)
 const AT_START = runs(4, 60)
+const RESTART_EVERY = runs(5, 12)
 const CODES = ['EIO', 'ENOSPC', 'EMFILE'] as const
 const PRELOAD = fileURLToPath(new URL('../support/failing-files.cjs', import.meta.url))
 const headers = { ...AUTHORISED, 'content-type': 'application/json' }
@@ -52,7 +53,7 @@ describe.runIf(process.platform === 'linux')('R29: when the n-th file operation 
       const before = await state(service.address)
       for (const [id, description] of expected)
         expect(before.get(id), `${id} in round ${round}`).toBe(description)
-      if (round % 12 !== 11) continue
+      if (round % RESTART_EVERY !== RESTART_EVERY - 1) continue
       service.child.kill('SIGTERM')
       expect((await service.ended).code, `${code} in round ${round}`).toBe(0)
       service = await launchReady({ home, env })
@@ -89,9 +90,12 @@ describe.runIf(process.platform === 'linux')('R29: when the n-th file operation 
       if (end.code !== 0) expect(end.stderr, `${code} in round ${round}`).toMatch(/^toolroom: .+/m)
       expectWhole(home)
       rmSync(fault, { force: true })
-      const again = await openHomeOf(home)
+      const again = FULL || round === 0 ? await launchReady({ home }) : await openHomeOf(home)
       expect((await state(again.address)).has('kept'), `${code} in round ${round}`).toBe(true)
-      await again.close()
+      if ('child' in again) {
+        again.child.kill('SIGTERM')
+        expect((await again.ended).code).toBe(0)
+      } else await again.close()
     }
     expectIntact(join(home, '.local/share/toolroom'))
     figure('R29', 'starts with a fault after which the next one had everything', ends.length, {
