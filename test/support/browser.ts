@@ -32,9 +32,6 @@ const OFF = [
   ...['WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup', 'WebUIOmniboxPopup'],
 ]
 
-/** One process for all pages of a context, so that a second load finds the compiled code. */
-const QUICK = FULL ? [] : ['--renderer-process-limit=1']
-
 /** A real Chromium. It ends with this process at the latest. */
 export function launchBrowser(path = quickPath): Promise<Browser> {
   const args = [
@@ -44,7 +41,6 @@ export function launchBrowser(path = quickPath): Promise<Browser> {
     '--disable-background-networking',
     '--disable-component-update',
     '--no-first-run',
-    ...QUICK,
   ]
   return chromium.launch({ ...(path && { executablePath: path }), args })
 }

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { FULL } from '../support/full-or-short.ts'
-import { emptyPage, executablePath } from './support/browser.ts'
+import { executablePath, openBrowser, openPage } from './support/browser.ts'
 import { follow, openDashboard } from './support/dashboard.ts'
 
 /** Every page, each in a state that has content. */
@@ -52,8 +52,7 @@ describe.runIf(executablePath)('the dashboard adapts', () => {
     const dashboard = await openDashboard({ register: true })
     await dashboard.start('echo')
     await dashboard.ask('POST', '/servers/crash/start')
-    const { page, complaints } = await emptyPage()
-    await page.emulateMedia({ reducedMotion: 'reduce' })
+    const { page, complaints } = await openPage(await openBrowser(), { reducedMotion: 'reduce' })
     await dashboard.signIn(page)
     const moving: string[] = []
     for (const path of PAGES) {
@@ -72,7 +71,7 @@ describe.runIf(executablePath)('the dashboard adapts', () => {
     expect(moving).toEqual([])
 
     await page.setViewportSize({ width: WIDEST, height: 800 })
-    await follow(page, '/')
+    await page.goto(dashboard.address)
     await page.getByRole('link', { name: 'crash', exact: true }).waitFor()
     for (const look of [{ forcedColors: 'active' }, { forcedColors: 'none', contrast: 'more' }] as const) {
       await page.emulateMedia(look)

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { HOME_SECRET } from '../support/dashboard-home.ts'
-import { emptyPage, executablePath, expectAccessible } from './support/browser.ts'
+import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard } from './support/dashboard.ts'
 
 describe.runIf(executablePath)('the page of an agent', () => {
   test('the file of an agent is shown as it is with its secrets masked, and a broken one with a mark at the fault', async () => {
     const dashboard = await openDashboard({ register: true })
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.visit(page, '/agents/claude-code')
     const files = page.getByRole('region', { name: 'Files' })
     await files.getByRole('button', { name: 'Show file' }).click()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { emptyPage, executablePath, expectAccessible } from './support/browser.ts'
+import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard } from './support/dashboard.ts'
 
 const cell = (page: Page, name: string) => page.getByRole('checkbox', { name, exact: true })
@@ -15,7 +15,7 @@ describe.runIf(executablePath)('the columns and rows of the grid', () => {
     const preset = { servers: ['noenv', 'slow'] }
     expect((await dashboard.ask('PUT', '/presets/work', preset)).status).toBeLessThan(300)
     const path = [...dashboard.files.keys()].find((each) => each.endsWith('config.toml')) ?? ''
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/agents')
     const staged = page.getByRole('status').filter({ hasText: 'not written' })
 

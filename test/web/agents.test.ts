@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { HOME_SECRET } from '../support/dashboard-home.ts'
 import { FULL } from '../support/full-or-short.ts'
 import { sharedByTests } from '../support/lifetime.ts'
-import { emptyPage, executablePath, expectAccessible, expectToFit } from './support/browser.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { type Dashboard, openDashboard } from './support/dashboard.ts'
 
 /** docs/checks.md: the checks of the grid. */
@@ -35,7 +35,7 @@ describe.runIf(executablePath)('Agents', () => {
   test('checks 11 and 12: the grid has one Tab stop, arrows move, Space stages; the diff masks secrets, and only the named file is written', async () => {
     const dashboard = await imported()
     const path = fileOf(dashboard, 'config.toml')
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/agents')
     const grid = page.getByRole('grid', { name: 'Servers by agents' })
     await cell(page, 'crash in Codex').waitFor()
@@ -93,7 +93,7 @@ describe.runIf(executablePath)('Agents', () => {
     const dashboard = await imported()
     await dashboard.ask('PUT', '/agents/cursor/servers', { server_ids: ['noisy'] })
     const path = fileOf(dashboard, CURSOR)
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.visit(page, '/agents')
     const zed = page.getByRole('checkbox', { name: /^noisy in Zed: Cannot be read: line 4, / })
     expect(await zed.getAttribute('aria-disabled')).toBe('true')
@@ -138,7 +138,7 @@ describe.runIf(executablePath)('Agents', () => {
     await dashboard.ask('POST', '/servers/noisy/stop')
     expect((await dashboard.ask('POST', '/agents/codex/connect', { take_over: true })).status).toBe(200)
     const before = hashes(dashboard)
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/agents')
     const chosen = async () => (await dashboard.ask('GET', '/agents/codex/tools')).body
     await expect.poll(() => checked(page, 'noisy in Codex'), { message: 'not 0 of its tools' }).toBe('true')
@@ -190,7 +190,7 @@ describe.runIf(executablePath)('Agents', () => {
   test('check 13: a file that changes between stage and write is not written, and both versions are shown', async () => {
     const dashboard = await imported()
     const path = fileOf(dashboard, CURSOR)
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/agents')
     await cell(page, 'noisy in Cursor').click()
     await page.getByRole('button', { name: 'Write to 1 file' }).click()
@@ -216,7 +216,7 @@ describe.runIf(executablePath)('Agents', () => {
     const dashboard = await imported()
     await dashboard.ask('PUT', '/agents/cursor/servers', { server_ids: ['noisy'] })
     const path = fileOf(dashboard, CURSOR)
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/agents')
     await expect.poll(() => checked(page, 'noisy in Cursor')).toBe('true')
     const edit = (argument: string) =>

@@ -3,14 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { HOME_SECRET } from '../support/dashboard-home.ts'
 import { TOKEN } from '../support/token.ts'
-import {
-  emptyPage,
-  executablePath,
-  expectAccessible,
-  expectToFit,
-  openBrowser,
-  openPage,
-} from './support/browser.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { sharedDashboard, untilLive } from './support/dashboard.ts'
 
 /** docs/checks.md: the checks of Home. */
@@ -21,7 +14,7 @@ describe.runIf(executablePath)('Home', () => {
     const dashboard = await shared()
     await dashboard.ask('POST', '/servers/crash/start')
     await dashboard.until((servers) => servers.some(({ status }) => status === 'backoff'))
-    const { page, urls, complaints } = await emptyPage()
+    const { page, urls, complaints } = await openPage(await openBrowser())
     await dashboard.visit(page)
 
     const bar = page.getByRole('region', { name: 'Read-only.' })
@@ -53,7 +46,7 @@ describe.runIf(executablePath)('Home', () => {
     const dashboard = await shared()
     const browser = await openBrowser()
     const code = await dashboard.loginCode()
-    const { page, urls } = await emptyPage()
+    const { page, urls } = await openPage(browser)
     await page.goto(`${dashboard.address}/?window=24h#c=${code}`)
     await untilLive(page)
     expect(page.url()).toBe(`${dashboard.address}/?window=24h`)
@@ -80,11 +73,10 @@ describe.runIf(executablePath)('Home', () => {
     await dashboard.start('echo')
     for (const tool of ['stats', 'stats', 'fail']) await dashboard.call('echo', tool)
     await dashboard.ask('POST', '/servers/crash/start')
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page)
     await page.getByRole('region', { name: 'Needs you' }).waitFor()
-    const whole = page.locator(':root')
-    await expectAccessible(page, whole)
+    await expectAccessible(page)
     await page.keyboard.press('Control+k')
     await page.getByRole('dialog').getByPlaceholder('Search or run…').waitFor()
     await expectAccessible(page, page.getByRole('dialog'))
@@ -96,10 +88,10 @@ describe.runIf(executablePath)('Home', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: /notices?$/ }).click()
     await page.getByText('Mark as seen').first().waitFor()
-    await expectAccessible(page, whole)
+    await expectAccessible(page)
     await page.keyboard.press('Escape')
     await page.setViewportSize({ width: 320, height: 640 })
-    await expectAccessible(page, whole)
+    await expectAccessible(page)
     await expectToFit(page, 320)
     expect(complaints).toEqual([])
   })

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { onDisk } from '../support/folder.ts'
 import { PLACES } from '../support/places.ts'
-import { emptyPage, executablePath, expectAccessible, expectToFit } from './support/browser.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { follow, sharedDashboard } from './support/dashboard.ts'
 
 onDisk()
@@ -26,7 +26,7 @@ describe.runIf(executablePath && hasSandbox)(
 
     test('a server is added in a sandbox, runs there, and its row and its page say so; the isolation is edited in its definition', async () => {
       const dashboard = await shared()
-      const { page, complaints } = await emptyPage()
+      const { page, complaints } = await openPage(await openBrowser())
       await dashboard.signIn(page, '/servers')
       await page.getByRole('heading', { level: 1, name: 'Servers' }).waitFor()
       await page.keyboard.press('n')
@@ -76,7 +76,7 @@ describe.runIf(executablePath && hasSandbox)(
         args: [SERVER, join(home, 'notes'), home],
       })
       await dashboard.start('free')
-      const { page, complaints } = await emptyPage()
+      const { page, complaints } = await openPage(await openBrowser())
       await dashboard.signIn(page, '/servers/free')
       await page.getByRole('button', { name: 'Try in isolation…' }).click()
       const dialog = page.getByRole('dialog', { name: 'Try free in isolation' })
@@ -157,7 +157,7 @@ describe.runIf(executablePath && hasSandbox)(
         isolation_options: { image: 'node:22-slim' },
       })
       await dashboard.ask('POST', '/servers/boxed/start')
-      const { page, complaints } = await emptyPage()
+      const { page, complaints } = await openPage(await openBrowser())
       await dashboard.signIn(page, '/servers/boxed')
       const why = page.getByRole('region', { name: 'Why it is down' })
       await why.getByText('engine_unavailable').waitFor()

@@ -1,19 +1,10 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { some } from '../support/full-or-short.ts'
 import { TOKEN } from '../support/token.ts'
-import {
-  emptyPage,
-  executablePath,
-  expectAccessible,
-  expectToFit,
-  openBrowser,
-  openPage,
-} from './support/browser.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard, sharedDashboard, untilLive } from './support/dashboard.ts'
 import { stopsWithoutRing } from './support/focus.ts'
 
-const WIDTHS = [320, 390, 600, 601, 800, 900, 901, 1024, 1180, 1181, 1280, 1440, 1920]
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent ?? '')
 const path = (page: Page) => new URL(page.url()).pathname
 
@@ -35,7 +26,7 @@ describe.runIf(executablePath)('the frame of every page', () => {
   test('check 28: the keyboard alone reaches the content, every page, its filter, the palette and a restart; every stop of Tab has a ring of 2 px; letters do nothing while a text is typed', async () => {
     const dashboard = await shared()
     await dashboard.start('echo')
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page)
     await page.keyboard.press('Tab')
     expect(await focused(page)).toBe('Skip to content')
@@ -94,7 +85,7 @@ describe.runIf(executablePath)('the frame of every page', () => {
 
   test('a pasted token is kept only if the service accepts it; a token that it no longer accepts is forgotten', async () => {
     const dashboard = await shared()
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await dashboard.visit(page)
     await page
       .getByRole('region', { name: 'Read-only.' })
@@ -119,7 +110,7 @@ describe.runIf(executablePath)('the frame of every page', () => {
 
   test('with PROTECT_READS and no token, the page says that it needs permission, and shows everything after a login', async () => {
     const dashboard = await openDashboard({ register: true, env: { PROTECT_READS: 'true' } })
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await page.goto(dashboard.address)
     await page.getByRole('main').getByText('This needs permission.').waitFor()
     await page.getByRole('status').filter({ hasText: 'needs permission' }).waitFor()
@@ -130,11 +121,10 @@ describe.runIf(executablePath)('the frame of every page', () => {
 
   test('check 27: at 320 × 640, at 400 % zoom and at every width between there is no sideways scroll, and no name is lost', async () => {
     const dashboard = await shared()
-    const { page } = await emptyPage()
-    await page.emulateMedia({ reducedMotion: 'reduce' })
+    const { page } = await openPage(await openBrowser(), { reducedMotion: 'reduce' })
     await dashboard.signIn(page)
     const name = page.locator('main th[scope="row"] a').first()
-    for (const width of some(WIDTHS, 3)) {
+    for (const width of [320, 390, 600, 601, 800, 900, 901, 1024, 1180, 1181, 1280, 1440, 1920]) {
       await page.setViewportSize({ width, height: 640 })
       await expectToFit(page, width)
       const { width: shown } = (await name.boundingBox()) ?? { width: 0 }
@@ -147,7 +137,7 @@ describe.runIf(executablePath)('the frame of every page', () => {
   test('a page is read while its live stream connects, and what changed before the stream was open is shown', async () => {
     const dashboard = await shared()
     const browser = await openBrowser()
-    const { page: other } = await emptyPage()
+    const { page: other } = await openPage(browser)
     await dashboard.visit(other) // while a client is connected, events are kept
     const { page, urls } = await openPage(browser)
     let open = () => {}
@@ -175,7 +165,7 @@ describe.runIf(executablePath)('the frame of every page', () => {
   test('one change is shown in every tab at once, without a reload', async () => {
     const dashboard = await shared()
     const browser = await openBrowser()
-    const [first, second] = [await emptyPage(), await openPage(browser)]
+    const [first, second] = [await openPage(browser), await openPage(browser)]
     for (const { page } of [first, second]) await dashboard.signIn(page)
     await dashboard.ask('PATCH', '/servers/slow', { name: 'called otherwise' })
     for (const { page } of [first, second])

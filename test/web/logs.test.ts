@@ -3,7 +3,14 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
 import { FULL } from '../support/full-or-short.ts'
-import { emptyPage, executablePath, expectAccessible, expectToFit, settled } from './support/browser.ts'
+import {
+  executablePath,
+  expectAccessible,
+  expectToFit,
+  openBrowser,
+  openPage,
+  settled,
+} from './support/browser.ts'
 import { sharedDashboard } from './support/dashboard.ts'
 import { longestTaskMs, measure, p95 } from './support/measure.ts'
 
@@ -39,7 +46,7 @@ describe.runIf(executablePath)('Logs', () => {
     await dashboard.start('noisy')
     await dashboard.start('echo')
     await dashboard.ask('POST', '/servers/crash/start')
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/logs')
     const log = page.getByRole('log', { name: 'Log lines' })
     await log.getByText('server added').first().waitFor()
@@ -81,7 +88,7 @@ describe.runIf(executablePath)('Logs', () => {
     const dashboard = await shared()
     await dashboard.start('echo')
     for (let index = 0; index < 40; index += 1) await dashboard.call('echo', 'stats')
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/logs?level=trace')
     const log = page.getByRole('log', { name: 'Log lines' })
     await log.locator('[data-id]').nth(20).waitFor()
@@ -118,7 +125,7 @@ describe.runIf(executablePath)('Logs', () => {
     const dashboard = await shared()
     await dashboard.start('noisy')
     await dashboard.ask('POST', '/servers/crash/start')
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.visit(page, '/logs')
     const log = page.getByRole('log', { name: 'Log lines' })
     await log.locator('[data-tone="err"]').first().waitFor()
@@ -152,7 +159,7 @@ describe.runIf(executablePath)('Logs', () => {
     const { args = [] } = dashboard.stdio.find(({ name }) => name === 'flood') ?? {}
     const shorter = args.map((arg) => (arg.startsWith('--seconds=') ? `--seconds=${FLOOD_S}` : arg))
     expect((await dashboard.ask('PATCH', '/servers/flood', { args: shorter })).status).toBe(200)
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/logs?servers=flood&level=trace')
     await page.evaluate(MEASURE_INPUT)
     await page.getByRole('textbox', { name: 'Search text' }).waitFor()

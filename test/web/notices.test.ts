@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { openBrowser as openFullBrowser } from '../support/browser.ts'
-import { emptyPage, executablePath, expectAccessible, openPage } from './support/browser.ts'
+import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
 import { sharedDashboard } from './support/dashboard.ts'
 
 const regions = (page: Page) => ({
@@ -94,7 +94,7 @@ describe.runIf(executablePath)('notices and the palette', () => {
     await dashboard.start('echo')
     const { body } = await dashboard.ask('GET', '/servers/echo/tools')
     const tool: string = body.items[3].name
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page)
     await page.keyboard.press('Control+k')
     const search = page.getByPlaceholder('Search or run…')

@@ -1,7 +1,7 @@
 import type { Request } from 'playwright-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openHttp } from '../fixtures/http/sites.ts'
-import { emptyPage, executablePath, openBrowser, openPage, settled } from './support/browser.ts'
+import { executablePath, openBrowser, openPage, settled } from './support/browser.ts'
 import { follow, sharedDashboard } from './support/dashboard.ts'
 
 const CANARIES = {
@@ -114,7 +114,7 @@ describe.runIf(executablePath)('who can read and act', () => {
     }
     expect((await dashboard.ask('POST', '/http-servers', { name: 'remote', ...remote })).status).toBe(201)
     await dashboard.ask('POST', `/servers/${added.id}/start?wait_s=20`)
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     const pending = new Set<Request>()
     page.on('request', (request) => pending.add(request))
     page.on('requestfinished', (request) => pending.delete(request))

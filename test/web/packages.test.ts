@@ -5,14 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../support/folder.ts'
 import { npmEnv } from '../support/registry/npm-env.ts'
 import { openRegistry, toolPackage } from '../support/registry/registry.ts'
-import {
-  emptyPage,
-  executablePath,
-  expectAccessible,
-  expectToFit,
-  openBrowser,
-  openPage,
-} from './support/browser.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard } from './support/dashboard.ts'
 
 async function open(...given: Parameters<typeof openRegistry>) {
@@ -36,7 +29,7 @@ describe.runIf(executablePath)('Packages', () => {
       'mcp-tool': 'silent_tarball',
     })
     const browser = await openBrowser()
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(browser)
     await dashboard.signIn(page, '/packages?q=mcp-tool')
     await choose(page, 'Install and add')
     const running = job(page, 'Installing mcp-tool')
@@ -66,7 +59,7 @@ describe.runIf(executablePath)('Packages', () => {
 
   test('check 25: a registry without search says so, an exact name is found and installs, and unknown facts show ?', async () => {
     const { dashboard } = await open([toolPackage('mcp-tool', '1.0.0')], {}, { search: 'off' })
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/packages')
     await page.getByRole('textbox', { name: 'Search npm, or type an exact name' }).waitFor()
     await page.keyboard.press('/')
@@ -96,7 +89,7 @@ describe.runIf(executablePath)('Packages', () => {
     })
     expect(installed.status, JSON.stringify(installed.body)).toBe(201)
     registry.publish(toolPackage('mcp-tool', '2.0.0', { tools: ['echo', 'search'] }))
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.visit(page, '/packages?q=mcp')
     await page.getByRole('region', { name: 'Jobs' }).getByText('This needs permission.').waitFor()
     await dashboard.signIn(page, '/packages?tab=updates')

@@ -3,8 +3,8 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { jsonText, withNumbers } from '../../web/src/pages/playground/form/exact-json.ts'
 import { stepsOf } from '../../web/src/pages/playground/form/patterns.ts'
-import { emptyPage, executablePath, expectAccessible } from './support/browser.ts'
-import { follow, openDashboard } from './support/dashboard.ts'
+import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import { openDashboard } from './support/dashboard.ts'
 
 const fixture = (file: string) => ({
   name: file,
@@ -54,7 +54,7 @@ describe.runIf(executablePath)('the limits of the Playground', () => {
       await dashboard.add(fixture(file))
       await dashboard.start(file)
     }
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/playground?server=schemas&tool=costly')
     await page.getByRole('textbox', { name: 'x', exact: true }).fill(`${'a'.repeat(60)}!`)
     await page.getByText('A pattern of this schema may take very long').waitFor()
@@ -74,7 +74,7 @@ describe.runIf(executablePath)('the limits of the Playground', () => {
     const { name } = body.items.find(
       ({ annotations }: { annotations?: { destructiveHint?: boolean } }) => annotations?.destructiveHint,
     )
-    await follow(page, `/playground?server=dozen&tool=${name}`)
+    await page.goto(`${dashboard.address}/playground?server=dozen&tool=${name}`)
     const field = page.getByRole('region', { name, exact: true }).getByRole('textbox').first()
     await field.fill('old')
     const calls = async () => (await dashboard.ask('GET', `/calls?server_id=dozen`)).body.total
@@ -88,7 +88,7 @@ describe.runIf(executablePath)('the limits of the Playground', () => {
     await page.getByRole('button', { name: /^Run Ctrl/ }).click()
     await expect.poll(calls).toBe(2) // later calls need one click
 
-    await follow(page, '/playground?server=exact&tool=rich')
+    await page.goto(`${dashboard.address}/playground?server=exact&tool=rich`)
     await page.getByRole('button', { name: /^Run/ }).click()
     await result(page).getByRole('img').waitFor({ state: 'attached' })
     expect(await result(page).locator('audio[controls]').count()).toBe(1)

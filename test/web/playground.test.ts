@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
 import { FULL } from '../support/full-or-short.ts'
 import { sharedByTests } from '../support/lifetime.ts'
-import { emptyPage, executablePath, expectAccessible, expectToFit } from './support/browser.ts'
-import { follow, openDashboard } from './support/dashboard.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
+import { openDashboard } from './support/dashboard.ts'
 
 const fixture = (file: string, ...args: string[]) => ({
   name: file,
@@ -68,7 +68,7 @@ describe.runIf(executablePath)('Playground', () => {
 
   test('check 15: the 18 schemas are drawn and sent without an error of the console, untouched optional fields are absent, and what is shown is what the server received', async () => {
     const dashboard = await withServers()
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/playground?server=schemas')
     for (const [tool, [steps, sent]] of Object.entries(SCHEMAS)) {
       await page.getByRole('region', { name: 'Tools' }).getByRole('button', { name: tool }).first().click()
@@ -98,7 +98,7 @@ describe.runIf(executablePath)('Playground', () => {
 
   test('check 16, R32: Escape cancels a call within 300 ms, which are 18 frames, the page says so, and the server received the notification', async () => {
     const dashboard = await withServers()
-    const { page, urls } = await emptyPage()
+    const { page, urls } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/playground?server=asker&tool=wait&view=json')
     await page.getByRole('textbox', { name: 'Arguments' }).fill('{"ms":20000}')
     await page.keyboard.press('Control+Enter')
@@ -122,7 +122,7 @@ describe.runIf(executablePath)('Playground', () => {
     const dashboard = await withServers()
     await dashboard.start('echo')
     await dashboard.ask('POST', '/servers/echo/stop')
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/playground?server=asker&tool=elicit&view=json')
     await page.getByRole('textbox', { name: 'Arguments' }).fill('{"who":"Who are you?"}')
     await page.keyboard.press('Control+Enter')
@@ -140,7 +140,7 @@ describe.runIf(executablePath)('Playground', () => {
     const picker = page.getByRole('region', { name: 'Tools' })
     await picker.getByRole('button', { name: 'Ask who', exact: true }).waitFor()
 
-    await follow(page, '/playground?server=echo&tool=search')
+    await page.goto(`${dashboard.address}/playground?server=echo&tool=search`)
     await page.getByText('Start it for this call?').waitFor()
     await page.getByRole('textbox', { name: 'q', exact: true }).fill('needle')
     await page.getByRole('button', { name: /^Start and run/ }).click()
@@ -158,7 +158,7 @@ describe.runIf(executablePath)('Playground', () => {
 
   test('a page of a server (MCP Apps) is shown in a frame that reaches nothing around it, and every call it makes is visible and can be cancelled', async () => {
     const dashboard = await withServers()
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/playground?server=app-page&tool=show')
     await page.getByText('This tool takes no arguments.').waitFor()
     await page.keyboard.press('Control+Enter')
@@ -181,7 +181,7 @@ describe.runIf(executablePath)('Playground', () => {
 
   test('checks 26 and 27: the Playground has no accessibility violation, and fits 320 px', async () => {
     const dashboard = await withServers()
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/playground?server=schemas&tool=optionalString')
     await page.getByRole('textbox', { name: 'q', exact: true }).fill('a')
     await page.keyboard.press('Control+Enter')
@@ -190,7 +190,7 @@ describe.runIf(executablePath)('Playground', () => {
     await page.setViewportSize({ width: 320, height: 640 })
     await expectAccessible(page)
     await expectToFit(page, 320)
-    const stranger = await emptyPage()
+    const stranger = await openPage(await openBrowser())
     await dashboard.visit(stranger.page, '/playground?server=schemas&tool=oneOfConst')
     const run = stranger.page.getByRole('button', { name: /^Run/ })
     expect(await run.getAttribute('aria-disabled')).toBe('true')

@@ -3,15 +3,8 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import {
-  emptyPage,
-  executablePath,
-  expectAccessible,
-  expectToFit,
-  openBrowser,
-  openPage,
-} from './support/browser.ts'
-import { follow, openDashboard, sharedDashboard, untilLive } from './support/dashboard.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
+import { openDashboard, sharedDashboard, untilLive } from './support/dashboard.ts'
 
 const unread = (page: Page) => page.title().then((title) => /^\((\d+)\)/.exec(title)?.[1] ?? '0')
 
@@ -19,10 +12,10 @@ const unread = (page: Page) => page.title().then((title) => /^\((\d+)\)/.exec(ti
 const ZED_MUTED = { kinds: ['agent_file_unreadable'], servers: [] }
 
 describe.runIf(executablePath)('the detail of a server', () => {
-  const shared = sharedDashboard({ register: true, env: { SHELL: '/bin/sh', TERM: 'xterm' } }) // started in a terminal
+  const shared = sharedDashboard({ register: true })
 
   test('check 10: a command that is not found lists the folders, offers the path of the login shell, and one click repairs it', async () => {
-    const dashboard = await shared()
+    const dashboard = await openDashboard({ env: { SHELL: '/bin/sh', TERM: 'xterm' } }) // started in a terminal
     const { home } = dashboard
     const tools = join(home, 'my tools')
     mkdirSync(tools)
@@ -31,10 +24,10 @@ describe.runIf(executablePath)('the detail of a server', () => {
     writeFileSync(join(tools, 'notes-server'), script)
     chmodSync(join(tools, 'notes-server'), 0o755)
     writeFileSync(join(home, '.profile'), `echo welcome\nexport PATH="$PATH:${tools}"\n`)
-    await dashboard.add({ name: 'found', command: 'notes-server' })
-    await dashboard.ask('POST', '/servers/found/start')
-    const { page, complaints } = await emptyPage()
-    await dashboard.signIn(page, '/servers/found')
+    await dashboard.add({ name: 'notes', command: 'notes-server' })
+    await dashboard.ask('POST', '/servers/notes/start')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers/notes')
     const why = page.getByRole('region', { name: 'Why it is down' })
     await why
       .getByText(/'notes-server' was not found in any of these folders: .*\/usr\/bin/)
@@ -49,7 +42,7 @@ describe.runIf(executablePath)('the detail of a server', () => {
   })
 
   test('the card of a crashed server says what refused the connection, what was checked, when it is tried again, and how to reproduce it', async () => {
-    const dashboard = await shared()
+    const dashboard = await openDashboard()
     const script = `console.error('Error: connect ECONNREFUSED 127.0.0.1:9'); process.exit(1)`
     const secret = 'postgres://me:s3cret-of-the-test@127.0.0.1:9/db'
     await dashboard.add({
@@ -59,7 +52,7 @@ describe.runIf(executablePath)('the detail of a server', () => {
       env: { DATABASE_URL: secret },
     })
     await dashboard.ask('POST', '/servers/postgres/start?wait_s=20')
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await dashboard.signIn(page, '/servers/postgres')
     const why = page.getByRole('region', { name: 'Why it is down' })
@@ -74,14 +67,13 @@ describe.runIf(executablePath)('the detail of a server', () => {
     await expect.poll(copied).toMatch(/^cd ~ && DATABASE_URL=\*\*\* \S+ -e /)
     expect(await page.content()).not.toContain('s3cret-of-the-test')
     expect(complaints).toEqual([])
-    await dashboard.ask('DELETE', '/servers/postgres') // its notice, too
   })
 
   test('check 22: changed tools raise the bell and show a word diff, which survives a reload; seen closes it', async () => {
     const dashboard = await shared()
     await dashboard.ask('PUT', '/notices/mutes', ZED_MUTED)
     await dashboard.start('mutate')
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/servers/mutate?tab=tools')
     await page.getByRole('link', { name: 'send_report' }).waitFor()
     expect(await unread(page)).toBe('0')
@@ -102,7 +94,7 @@ describe.runIf(executablePath)('the detail of a server', () => {
   test('check 8: a missing variable is named, its button focuses the field, and the server starts after saving', async () => {
     const dashboard = await shared()
     await dashboard.ask('POST', '/servers/noenv/start?wait_s=20')
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/servers/noenv')
     const why = page.getByRole('region', { name: 'Why it is down' })
     await why.getByText('Error: the environment variable TOKEN is required', { exact: true }).waitFor()
@@ -124,7 +116,7 @@ describe.runIf(executablePath)('the detail of a server', () => {
     await dashboard.ask('PUT', '/notices/mutes', ZED_MUTED)
     await dashboard.start('mutate')
     await dashboard.ask('POST', '/servers/mutate/restart')
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/servers/mutate?tab=tools')
     const held = page.getByRole('region', { name: '2 tools are held until you approve them' })
     await held.locator('ins', { hasText: 'every address' }).waitFor()
@@ -145,7 +137,7 @@ describe.runIf(executablePath)('the detail of a server', () => {
     const dashboard = await shared()
     await dashboard.start('echo')
     await dashboard.call('echo', 'stats')
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/servers/echo')
     const tabs = ['Overview', 'Tools', 'Traffic', 'Logs', 'Config', 'Agents']
     for (const [index, name] of tabs.entries()) {
@@ -217,7 +209,7 @@ describe.runIf(executablePath)('the detail of a server', () => {
     await dashboard.start('echo')
     for (const tool of ['stats', 'fail']) await dashboard.call('echo', tool)
     await dashboard.ask('POST', '/servers/crash/start?wait_s=20')
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/servers/echo')
     const fits = async (name: string) => {
       await page.setViewportSize({ width: 320, height: 640 })
@@ -230,11 +222,11 @@ describe.runIf(executablePath)('the detail of a server', () => {
       await expectAccessible(page, index === 0 ? undefined : page.getByRole('tabpanel'))
       await fits(name)
     }
-    await follow(page, '/servers/crash?table=1')
+    await page.goto(`${dashboard.address}/servers/crash?table=1`)
     await page.getByRole('region', { name: 'Why it is down' }).getByText('Attempts').waitFor()
     await expectAccessible(page)
     await fits('why')
-    await follow(page, '/servers/none')
+    await page.goto(`${dashboard.address}/servers/none`)
     await page.getByText('There is no server with this id').waitFor()
     await expectAccessible(page)
     expect(complaints).toEqual([])

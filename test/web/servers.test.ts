@@ -1,23 +1,12 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { runs } from '../support/full-or-short.ts'
-import {
-  emptyPage,
-  executablePath,
-  expectAccessible,
-  expectToFit,
-  openBrowser,
-  openPage,
-} from './support/browser.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { type Dashboard, openDashboard, sharedDashboard, untilLive } from './support/dashboard.ts'
 
 const rowOf = (page: Page, name: string) =>
   page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) })
 const shownNames = (page: Page) => page.locator('tbody tr td:nth-child(2) a').allInnerTexts()
 const unread = (page: Page) => page.title().then((title) => /^\((\d+)\)/.exec(title)?.[1] ?? '0')
-
-/** Each is a new process. */
-const CRASHES = runs(4, 10)
 
 /** The broken file of the home is a notice, too. */
 const ZED_MUTED = { kinds: ['agent_file_unreadable'], servers: [] }
@@ -36,7 +25,7 @@ describe.runIf(executablePath)('Servers', () => {
     const dashboard = await shared()
     await dashboard.ask('PATCH', '/servers/slow', { tags: ['work'] })
     await dashboard.start('echo')
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/servers')
     await rowOf(page, 'echo').waitFor()
     await page.keyboard.press('/')
@@ -62,21 +51,21 @@ describe.runIf(executablePath)('Servers', () => {
     await expect.poll(() => shownNames(page)).toEqual(['h200', 'h401'])
   })
 
-  test('check 23: a killed server is one notice and a number in the title, recovery closes it, and many crashes are one notice', async () => {
+  test('check 23: a killed server is one notice and a number in the title, recovery closes it, and ten crashes are one notice', async () => {
     const dashboard = await shared()
     await dashboard.ask('PUT', '/notices/mutes', ZED_MUTED)
     await dashboard.start('echo')
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/servers')
     expect(await unread(page)).toBe('0')
     await kill(dashboard, 'echo')
     await expect.poll(() => unread(page)).toBe('1')
-    for (let crash = 2; crash <= CRASHES; crash++) {
+    for (let crash = 2; crash <= 10; crash++) {
       await dashboard.start('echo')
       await kill(dashboard, 'echo')
     }
     await page.getByRole('button', { name: '1 notice' }).click()
-    await page.getByText(`and ${CRASHES - 1} more`).waitFor()
+    await page.getByText('and 9 more').waitFor()
     await page.keyboard.press('Escape')
     await dashboard.start('echo')
     await rowOf(page, 'echo').getByText('Running').waitFor()
@@ -85,7 +74,7 @@ describe.runIf(executablePath)('Servers', () => {
 
   test('checks 7 and 9: a crash shows its line of stderr and its exit code without a click; text on stdout is one warning about a server that runs', async () => {
     const dashboard = await shared()
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/servers')
     await page.getByRole('button', { name: 'Start crash', exact: true }).click()
     await page.getByText('Error: the index is broken', { exact: true }).waitFor()
@@ -106,7 +95,7 @@ describe.runIf(executablePath)('Servers', () => {
 
   test('enabling in an agent shows the diff first, and writes only the file that was chosen', async () => {
     const dashboard = await shared()
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/servers')
     await page.getByRole('button', { name: 'More for slow' }).click()
     await page.getByRole('menuitem', { name: 'Enable in…' }).click()
@@ -129,7 +118,7 @@ describe.runIf(executablePath)('Servers', () => {
     await dashboard.ask('POST', '/servers/mutate/restart')
     await dashboard.ask('POST', '/servers/crash/start?wait_s=0')
     await dashboard.ask('POST', '/http-servers/h401/test')
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/servers')
     await rowOf(page, 'mutate').getByText('Tools changed').waitFor()
     await page.getByRole('checkbox', { name: 'Select slow' }).click()
@@ -177,7 +166,7 @@ describe.runIf(executablePath)('Servers', () => {
     const dashboard = await openDashboard({ env: { npm_config_registry: 'http://127.0.0.1:9/' } })
     const [echo] = dashboard.stdio
     const [h200] = dashboard.http
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/servers')
     await page.getByText('No servers yet').waitFor()
     await page.keyboard.press('n')

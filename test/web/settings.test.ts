@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { openService } from '../support/service-process.ts'
 import { TOKEN } from '../support/token.ts'
-import { emptyPage, executablePath, expectAccessible, expectToFit } from './support/browser.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard, sharedDashboard } from './support/dashboard.ts'
 
 const SECRET = 'ghp_Settings0123456789abcdefABCDEF0123'
@@ -15,7 +15,7 @@ describe.runIf(executablePath)('Settings', () => {
 
   test('every setting shows its key, its variable and its source; a change is written to config.json; one that a variable sets is off with the reason', async () => {
     const dashboard = await shared()
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/settings')
     await page.getByRole('heading', { name: 'Retention' }).waitFor()
     const { body } = await dashboard.ask('GET', '/settings')
@@ -49,7 +49,7 @@ describe.runIf(executablePath)('Settings', () => {
   test('the token is hidden until it is shown, a rotation that a variable forbids is refused with the reason, and a named secret goes in and never comes out', async () => {
     const dashboard = await shared()
     await dashboard.ask('POST', '/keys', { agent_type: 'claude-code', name: 'Claude Code' })
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/settings?section=access')
     const token = page.getByRole('textbox', { name: 'Token', exact: true })
     await token.waitFor()
@@ -89,7 +89,7 @@ describe.runIf(executablePath)('Settings', () => {
 
   test('check 5: without the token Settings asks for permission; checks 26 and 27: no violation, nothing sideways at 320 px; an export can be imported', async () => {
     const dashboard = await shared()
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.visit(page, '/settings')
     await page.getByText('This needs permission.').first().waitFor()
     await expectAccessible(page)
@@ -119,7 +119,7 @@ describe.runIf(executablePath)('Settings', () => {
   test('a gateway key is shown once and opens the gateway; an export with secrets can be imported with its passphrase only', async () => {
     const dashboard = await openDashboard()
     await dashboard.add({ name: 'notes', command: 'node', args: ['x.mjs'], env: { NOTES_TOKEN: SECRET } })
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     const copied = () => page.evaluate(() => navigator.clipboard.readText())
     await dashboard.signIn(page, '/settings?section=gateway')
@@ -199,7 +199,7 @@ describe.runIf(executablePath)('Settings', () => {
     const service = await openService({ env: { AUTH_TOKEN: 'replace-me-with-64-random-hex-characters' } })
     const stored = () => readFileSync(join(service.data, 'token'), 'utf8').trim()
     const before = stored()
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await page.goto(`${service.address}/settings`)
     await pasteToken(page, before)
     await page.getByRole('button', { name: 'Rotate…' }).click()
@@ -249,7 +249,7 @@ describe.runIf(executablePath)('Settings', () => {
 
   test('a service that is not on loopback says in red that others can reach it', async () => {
     const service = await openService({ env: { HOST: '0.0.0.0' } })
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await page.goto(`${service.address.replace('0.0.0.0', '127.0.0.1')}/settings?section=access`)
     await pasteToken(page, TOKEN)
     await page.getByText('Anyone on your network can reach this service.').waitFor()

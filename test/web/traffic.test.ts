@@ -5,7 +5,6 @@ import { figure } from '../support/figure.ts'
 import { FULL } from '../support/full-or-short.ts'
 import { Agent, newKey } from '../support/gateway.ts'
 import {
-  emptyPage,
   executablePath,
   expectAccessible,
   expectToFit,
@@ -38,7 +37,7 @@ describe.runIf(executablePath)('Traffic', () => {
     await dashboard.start('echo')
     const agent = await agentOf(dashboard, 'legacy')
     await agent.call('echo__stats')
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/traffic')
     await rows(page).filter({ hasText: 'stats' }).waitFor()
 
@@ -90,7 +89,7 @@ describe.runIf(executablePath)('Traffic', () => {
     await dashboard.start('echo')
     const agent = await agentOf(dashboard, 'modern')
     for (let made = 0; made < 60; made += 1) await agent.call('echo__stats')
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/traffic')
     await rows(page).last().hover()
     await page.mouse.wheel(0, -600)
@@ -118,7 +117,7 @@ describe.runIf(executablePath)('Traffic', () => {
     await dashboard.call('echo', 'fail')
     await dashboard.call('slow', 'wait').catch(() => {})
     const browser = await openBrowser()
-    const { page } = await emptyPage()
+    const { page } = await openPage(browser)
     await dashboard.signIn(page, '/traffic')
     await rows(page).nth(1).waitFor()
     await page.keyboard.press('Space') // a filter applies while the list is paused, too
@@ -157,7 +156,7 @@ describe.runIf(executablePath)('Traffic', () => {
 
   test('checks 26 and 27: Traffic has no accessibility violation, empty or full, and fits 320 px', async () => {
     const dashboard = await openDashboard({ register: true })
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/traffic')
     await page.getByText('No calls yet').waitFor()
     await expectAccessible(page)

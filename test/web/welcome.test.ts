@@ -6,7 +6,7 @@ import { HOME_SECRET } from '../support/dashboard-home.ts'
 import { ownFolder } from '../support/folder.ts'
 import { FULL } from '../support/full-or-short.ts'
 import { openService } from '../support/service-process.ts'
-import { emptyPage, executablePath, expectAccessible, expectToFit } from './support/browser.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { type Dashboard, openDashboard } from './support/dashboard.ts'
 
 /** docs/checks.md: the checks of the first run. */
@@ -40,7 +40,7 @@ describe.runIf(executablePath)('the first run', () => {
   test('checks 1, 2 and 3: it finds 4 agents with 11 entries of 8 servers, shows the broken line, and with the default choices writes no file', async () => {
     const dashboard = await openDashboard()
     const before = hashes(dashboard)
-    const { page, complaints } = await emptyPage()
+    const { page, complaints } = await openPage(await openBrowser())
     const soon = FULL ? { timeout: 3000 } : {}
     await open(dashboard, page)
     await title(page, '4 agents, 11 server entries (8 different servers).').waitFor(soon)
@@ -80,7 +80,7 @@ describe.runIf(executablePath)('the first run', () => {
   test('checks 3 and 4: with a keyboard only, exactly the ticked files are written, each with a backup, and Undo returns every byte', async () => {
     const dashboard = await openDashboard()
     const before = hashes(dashboard)
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await open(dashboard, page)
     await press(page, 'Continue')
     await press(page, 'Import 8 servers')
@@ -115,8 +115,7 @@ describe.runIf(executablePath)('the first run', () => {
 
   test('check 27: the whole first run fits a phone of 390 pixels, and every step fits 320', async () => {
     const dashboard = await openDashboard()
-    const { page } = await emptyPage()
-    await page.setViewportSize({ width: 390, height: 844 })
+    const { page } = await openPage(await openBrowser(), { viewport: { width: 390, height: 844 } })
     await open(dashboard, page)
     const fits = async () => {
       for (const width of [390, 320]) {
@@ -147,7 +146,7 @@ describe.runIf(executablePath)('the first run', () => {
 
   test('on a computer without agents there are three doors', async () => {
     const service = await openService({ home: ownFolder() })
-    const { page } = await emptyPage()
+    const { page } = await openPage(await openBrowser())
     await page.goto(`${service.address}/welcome`)
     await title(page, 'No agents on this computer yet.').waitFor()
     for (const door of ['Search npm', 'Paste a command, URL or JSON', 'Add an agent'])

@@ -1,16 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isDeepStrictEqual } from 'node:util'
-import type {
-  Browser,
-  BrowserContext,
-  BrowserContextOptions,
-  ConsoleMessage,
-  Locator,
-  Page,
-  Request,
-  WebSocket,
-} from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { launchBrowser } from '../../support/browser.ts'
 import { FULL } from '../../support/full-or-short.ts'
@@ -35,79 +26,19 @@ export interface Watched {
   readonly complaints: string[]
 }
 
-const SIZE = { width: 1440, height: 900 }
-
 /** A page in a context of its own: nothing is shared with other pages. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Watched> {
-  const context = await browser.newContext({ viewport: SIZE, ...options })
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
   onTestFinished(() => context.close())
-  return watch(await newPage(context))
-}
-
-async function newPage(context: BrowserContext): Promise<Page> {
   context.setDefaultTimeout(60_000) // as every wait of a test
-  return context.newPage()
-}
-
-function watch(page: Page): Watched {
+  const page = await context.newPage()
   const urls: string[] = []
   const complaints: string[] = []
-  const heard = {
-    request: (request: Request) => urls.push(request.url()),
-    websocket: (socket: WebSocket) => urls.push(socket.url()),
-    console: (message: ConsoleMessage) => message.type() === 'error' && complaints.push(message.text()),
-    pageerror: (error: Error) => complaints.push(error.message),
-  }
-  page.on('request', heard.request)
-  page.on('websocket', heard.websocket)
-  page.on('console', heard.console)
-  page.on('pageerror', heard.pageerror)
-  onTestFinished(() => {
-    page.off('request', heard.request)
-    page.off('websocket', heard.websocket)
-    page.off('console', heard.console)
-    page.off('pageerror', heard.pageerror)
-  })
+  page.on('request', (request) => urls.push(request.url()))
+  page.on('websocket', (socket) => urls.push(socket.url()))
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+  page.on('pageerror', (error) => complaints.push(error.message))
   return { page, urls, complaints }
-}
-
-let kept: Page | undefined
-let isTaken = false
-
-/**
- * An empty page. `npm test` uses one page for many tests, because a process of the browser that has run the dashboard before
- * loads it for half the price: after a test, what it stored, routed, allowed and emulated is taken back. Init scripts, a
- * clock and further tabs stay, so they need `openPage`.
- */
-export async function emptyPage(): Promise<Watched> {
-  const browser = await openBrowser()
-  if (FULL || isTaken) return openPage(browser)
-  isTaken = true
-  kept ??= await newPage(await browser.newContext({ viewport: SIZE }))
-  const page = kept
-  onTestFinished(async ({ task }) => {
-    isTaken = false
-    if (task.result?.state !== 'fail' && (await isCleared(page))) return
-    kept = undefined
-    await page.context().close()
-  })
-  return watch(page)
-}
-
-/** Whether nothing of the test is left. */
-async function isCleared(page: Page): Promise<boolean> {
-  await page.unrouteAll({ behavior: 'ignoreErrors' })
-  await page.context().clearPermissions()
-  await page.evaluate(() => {
-    if (!location.protocol.startsWith('http')) return // the others have no storage
-    sessionStorage.clear()
-    localStorage.clear()
-  })
-  await page.goto('about:blank')
-  await page.emulateMedia({ colorScheme: null, reducedMotion: null, forcedColors: null, contrast: null })
-  await page.setViewportSize(SIZE)
-  const { cookies, origins } = await page.context().storageState()
-  return cookies.length + origins.length === 0 && page.context().pages().length === 1
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -140,14 +71,11 @@ async function violationsOn(within: Locator, runOnly: object, rules = {}): Promi
 /**
  * `within` is what came on top of a page that was checked before, such as a dialog. `npm run goals` checks everything in both
  * schemes. `npm test` leaves out the colours, which take most of the time: the page with every part in every state has them.
- * And it leaves out the frame around `main`, which is the same on every page: the test of Home has it.
  */
-export async function expectAccessible(page: Page, within?: Locator): Promise<void> {
+export async function expectAccessible(page: Page, within = page.locator(':root')): Promise<void> {
   if (FULL) return expectAccessibleInBoth(page, within)
-  const seen = within ?? page.getByRole('main')
-  await seen.first().waitFor()
-  expect(await violationsOn(seen, ALL_RULES, NO_COLOUR_RULES)).toEqual([])
-  expect(await page.title()).not.toBe('')
+  await within.first().waitFor()
+  expect(await violationsOn(within, ALL_RULES, NO_COLOUR_RULES)).toEqual([])
 }
 
 /** The schemes differ in colours only, so the other rules are checked once. */
