@@ -89,6 +89,29 @@ describe.runIf(executablePath)('notices and the palette', () => {
     for (const id of ['first', 'second']) await dashboard.ask('DELETE', `/servers/${id}`)
   })
 
+  test('the button of the notices is named after the number that it shows, also when some were seen', async () => {
+    const dashboard = await shared()
+    for (const name of ['third', 'fourth']) {
+      await dashboard.add({ name, ...crash('Error: it fell over') })
+      await dashboard.ask('POST', `/servers/${name}/start?wait_s=0`)
+    }
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page)
+    const open = async (): Promise<{ id: number; server_id: string | null }[]> =>
+      (await dashboard.ask('GET', '/notices')).body.items
+    await expect
+      .poll(async () => (await open()).map(({ server_id }) => server_id))
+      .toEqual(expect.arrayContaining(['third', 'fourth']))
+    const bell = page.getByRole('button', { name: /notices$/ })
+    await expect.poll(() => bell.getAttribute('aria-label')).toMatch(/^\d+ notices$/)
+    const seen = (await open()).find(({ server_id }) => server_id === 'third')
+    await dashboard.ask('POST', `/notices/${seen?.id}/seen`)
+    await expect.poll(() => bell.getAttribute('aria-label')).toMatch(/^\d+ new of \d+ notices$/)
+    await expectAccessible(page, bell)
+    for (const id of ['third', 'fourth']) await dashboard.ask('DELETE', `/servers/${id}`)
+    expect(complaints).toEqual([])
+  })
+
   test('the palette finds the tools of all servers, and what was used last comes first', async () => {
     const dashboard = await shared()
     await dashboard.start('echo')

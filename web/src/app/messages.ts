@@ -21,6 +21,8 @@ export const t = texts('app', {
   offlineEmpty: 'offline',
   locked: 'needs permission',
   notices: { one: '{count} notice', other: '{count} notices' },
+  /** What the button shows is part of its name. */
+  newNotices: { one: '{shown} new of {count} notice', other: '{shown} new of {count} notices' },
   noNotices: 'Nothing needs you.',
   offer: 'Shall this browser tell you when a server crashes, also while you look at another window?',
   noticesTitle: 'Needs you',

@@ -14,6 +14,8 @@ import { Time } from '../../parts/marks/Time.tsx'
 import { t } from '../messages.ts'
 import css from './Bell.module.css'
 
+const MOST_SHOWN = 99
+
 /** The number of open notices that were not seen, and all open ones. */
 export function Bell() {
   const [isOpen, setOpen] = useState(false)
@@ -21,6 +23,8 @@ export function Bell() {
   const seen = useMarkSeen()
   const isOffered = useOsNotices() === 'off' && notices.some(({ kind }) => kind === 'server_crashed')
   const unseen = notices.filter(({ seen_at }) => seen_at === null).length
+  const shown = unseen > MOST_SHOWN ? `${MOST_SHOWN}+` : String(unseen)
+  const isPart = unseen > 0 && shown !== String(notices.length)
   const list = useRef<HTMLDivElement>(null)
   // A button that was pressed may be gone with its notice. Without the focus inside, Escape would not close the list.
   useEffect(() => {
@@ -30,14 +34,14 @@ export function Bell() {
     <Popover opened={isOpen} onChange={setOpen} position="bottom-end" width={392} trapFocus returnFocus>
       <Popover.Target>
         <ActionIcon
-          aria-label={t('notices', { count: notices.length })}
+          aria-label={t(isPart ? 'newNotices' : 'notices', { count: notices.length, shown })}
           onClick={() => setOpen(!isOpen)}
           className={css.bell}
         >
           <Icon name="bell" />
           {unseen > 0 && (
             <span className={css.count} aria-hidden="true">
-              {unseen > 99 ? '99' : unseen}
+              {shown}
             </span>
           )}
         </ActionIcon>
