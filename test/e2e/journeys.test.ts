@@ -10,9 +10,9 @@ import { AUTHORISED } from '../support/test-service.ts'
 
 const WARM = 20
 const CALLS = 10
-/** Work in the background, such as the redaction of kept payloads, does not last for all rounds. */
+/** Work in the background, such as the redaction of kept payloads, does not run in all rounds. */
 const ROUNDS = 10
-/** Longer than the work that a change leaves for later: watching its file, looking for the users of servers. */
+/** Longer than the work that a call or a change leaves for later: payloads, watching its file, the users of servers. */
 const SETTLED_MS = 500
 const MANAGE = { ...AUTHORISED, 'content-type': 'application/json' }
 
@@ -27,33 +27,35 @@ async function filesOf(toolroom: Program, tool: string): Promise<string[]> {
     accept: 'application/json, text/event-stream',
     authorization: `Bearer ${key}`,
   }
-  const message = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
+  let id = 0
+  const message = (method: string, params: object) => ({ jsonrpc: '2.0', id: ++id, method, params })
   const clientInfo = { name: 'test', version: '1' }
   const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
   const greeted = await toolroom.post('/mcp', headers, message('initialize', hello))
   const session = { ...headers, 'mcp-session-id': String(greeted.headers['mcp-session-id']) }
-  const calls = async (count: number) => {
-    for (let n = 0; n < count; n += 1) {
-      const params = { name: tool, arguments: { text: 'hello' } }
-      const { body } = await toolroom.post('/mcp', session, message('tools/call', params))
-      expect(body.result).toMatchObject({ content: [{ type: 'text', text: 'hello' }] })
-    }
+  const call = async () => {
+    const params = { name: tool, arguments: { text: 'hello' } }
+    const { body } = await toolroom.post('/mcp', session, message('tools/call', params))
+    expect(body.result).toMatchObject({ content: [{ type: 'text', text: 'hello' }] })
   }
-  await calls(WARM)
-  return filesRunBy(toolroom, CALLS, () => calls(CALLS))
+  for (let n = 0; n < WARM; n += 1) await call()
+  await Promise.all(Array.from({ length: CALLS }, call)) // opens the connections
+  // All at once: what the calls leave for later comes after them, also on a slow machine.
+  const calls = () => Promise.all(Array.from({ length: CALLS }, call))
+  return filesRunBy(toolroom, CALLS, calls, () => Promise.resolve())
 }
 
 /** The files that run in each round, and as often as `atLeast`. `prepare` is not counted. */
 async function filesRunBy(
   toolroom: Program,
   atLeast: number,
-  work: () => Promise<void>,
-  prepare?: () => Promise<unknown>,
+  work: () => Promise<unknown>,
+  prepare: () => Promise<unknown>,
 ): Promise<string[]> {
   const rounds: Set<string>[] = []
   for (let round = 0; round < ROUNDS; round += 1) {
-    await prepare?.()
-    if (prepare) await sleep(SETTLED_MS)
+    await prepare()
+    await sleep(SETTLED_MS)
     await toolroom.counts()
     await work()
     // `get` is how one chunk of the bundle reads a constant of another: no code of that file runs.
