@@ -57,6 +57,24 @@ async function houseWith(files: Record<string, string> = {}) {
 }
 
 describe('reading', () => {
+  test.each(['__proto__', 'prototype', 'constructor'])(
+    'an entry named %s is listed like any other, with its line',
+    async (name) => {
+      const { service } = await houseWith({
+        '.cursor/mcp.json': `{"mcpServers": {\n"${name}": {"command": "x"},\n"ok": {"command": "y"}}}`,
+      })
+      expect((await service.inject('/api/agents?include=servers')).statusCode).toBe(200)
+      const { servers } = await agentView(service, 'cursor')
+      expect(servers).toMatchObject([
+        { name, line: 2 },
+        { name: 'ok', line: 3 },
+      ])
+      expect(
+        (await agents<{ items: unknown[] }>(service, 'GET', '/cursor/effective')).body.items,
+      ).toHaveLength(2)
+    },
+  )
+
   test('agents are listed with their files, and one agent with its entries, secrets masked', async () => {
     covers('agents-list', 'agents-get', 'does-agents', 'public-agents')
     const { service } = await houseWith({ '.claude.json': CLAUDE, '.codex/config.toml': CODEX })

@@ -153,15 +153,16 @@ export class Edit {
     try {
       for (;;) {
         const record = recordOf(ownership, config)
-        const reading = await files.read(config, record)
-        const current = currentConfig(target, reading.content, record, options.revision)
-        const main = planFile(target, current, plan(target, current, newKey?.key ?? ''))
+        const main = await files.read(config, record, (content) => {
+          const current = currentConfig(target, content, record, options.revision)
+          return planFile(target, current, plan(target, current, newKey?.key ?? ''))
+        })
         const others = await this.#planOtherFiles(files, target, main.plan)
         const otherDiff = others.map(({ diff }) => diff).join('')
         const kept = await files.write({
           ...this.#outcomeOf(target, main, newKey, by, others, otherDiff),
           // Disabled servers are listed first: a listed name without an entry has no effect.
-          steps: [...others, { ...reading, ...main, names: namesIn(main.plan) }],
+          steps: [...others, { ...main, names: namesIn(main.plan) }],
           newKey,
         })
         if (!kept) continue
@@ -174,12 +175,11 @@ export class Edit {
   }
 
   /** The changes of the other files in which an agent lists its disabled servers. */
-  async #planOtherFiles(files: OpenFiles, target: ConfigTarget, plan: Plan) {
+  async #planOtherFiles(files: OpenFiles, target: ConfigTarget, main: Plan) {
     const planned = []
-    for (const other of otherFilesOf(plan)) {
+    for (const other of otherFilesOf(main)) {
       const record = recordOf(this.#deps.ownership, other)
-      const reading = await files.read(other, record)
-      planned.push({ ...reading, ...planOtherFile(target, other, reading.content, record) })
+      planned.push(await files.read(other, record, (text) => planOtherFile(target, other, text, record)))
     }
     return planned
   }

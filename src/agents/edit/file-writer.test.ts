@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openEdit } from '../../../test/support/agent-edit.ts'
 import { put as write } from '../../../test/support/agents.ts'
@@ -40,6 +41,32 @@ test('a dry run computes the change once and writes nothing', async () => {
   const { put, file, ownership, computed } = await cursorHome()
   expect(await put({ dry_run: true })).toMatchObject({ added: ['docs'], backup_id: null })
   expect([computed(), names(file), ownership.all()]).toEqual([1, [], []])
+})
+
+test('an agent whose lock cannot be released can be changed again', async () => {
+  const home = ownFolder()
+  const file = write(home, '.claude.json', '{"mcpServers": {}}\n')
+  const { edit, platform, lockLedger } = await openEdit(home)
+  const target = configTarget(agentOf('claude-code'), platform, {})
+  const notes = () => readdirSync(lockLedger).map((name) => join(lockLedger, name))
+  const put = (meanwhile: () => void) =>
+    edit.change(target, {}, BY, {
+      action: 'set',
+      plan: (_, current) => {
+        meanwhile()
+        return planSet(target, current, [DOCS], { replace: false })
+      },
+    })
+  const failed = put(() => {
+    for (const note of notes()) {
+      rmSync(note)
+      mkdirSync(note) // which is not removed like a file
+    }
+  })
+  await expect(failed).rejects.toThrow()
+  for (const note of notes()) rmSync(note, { recursive: true })
+  await put(() => {})
+  expect(names(file)).toEqual(['docs'])
 })
 
 test('a write computes the change once', async () => {

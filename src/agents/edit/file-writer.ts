@@ -10,7 +10,6 @@ import type { Backup } from '../files/file-backups.ts'
 import type { FileRecord, Intent, NewKey, Outcome } from '../files/ownership-store.ts'
 import { assertWritable, type Content, type Reading, readSettled, revisionNow } from '../files/read-config.ts'
 import { asAppError, replaceFile } from '../files/replace-config.ts'
-import { formatOf, readText } from '../formats/apply-operations.ts'
 import { rollBack, type SettleDeps, settle } from './settle-interrupted-change.ts'
 
 interface Deps extends SettleDeps {
@@ -162,26 +161,30 @@ class OpenFiles {
   }
 
   close(): void {
-    this.#unlock()
-    this.#endTurns()
+    try {
+      this.#unlock()
+    } finally {
+      this.#endTurns()
+    }
   }
 
-  /** The settled content of a file. `isParsed`: it is read again as long as it cannot be parsed. */
-  async read(
-    { path, format, dialect }: Pick<ConfigFile, 'path' | 'format' | 'dialect'>,
+  /** The settled content of a file, and what is planned for it: it is read again as long as nothing can be planned. */
+  async read<T extends object>(
+    { path, format }: Pick<ConfigFile, 'path' | 'format'>,
     record: FileRecord | undefined,
-    isParsed = true,
-  ): Promise<Reading & Pick<FileStep, 'file'>> {
+    plan: (content: Content | undefined) => T,
+  ): Promise<Reading & Pick<FileStep, 'file'> & T> {
     const file = this.#fileAt(path)
     const isOurs = Object.values(record?.entries ?? {}).some(({ parked }) => parked === null)
     const knownBytes = Math.max(this.#knownBytes.get(path) ?? 0, isOurs ? 1 : 0)
     const isValidWhenCut = format === 'toml' || format === 'yaml'
     try {
+      let planned!: T
       const reading = await readSettled(file, { knownBytes, isValidWhenCut }, (content) => {
-        if (content && isParsed) readText(formatOf(format, dialect), path, content.text)
+        planned = plan(content)
       })
       this.#knownBytes.set(path, reading.content?.bytes.length ?? 0)
-      return { file, ...reading }
+      return { file, ...reading, ...planned }
     } catch (error) {
       throw asAppError(path, error)
     }
@@ -219,8 +222,9 @@ class OpenFiles {
   }
 
   #unlock(): void {
-    this.#releaseLock()
+    const release = this.#releaseLock
     this.#releaseLock = () => {}
+    release()
   }
 
   /** A change that frees space may use the reserve for it, once. */

@@ -68,8 +68,8 @@ export class Undo {
     const steps = []
     for (const backup of toRestore.sort(mainLast(config.path))) {
       const { path, names } = backup
-      const reading = await files.read({ ...config, path }, undefined, false)
-      steps.push({ ...reading, names, ...this.#restored(target, input, backup, reading.content) })
+      const plan = (content: Content | undefined) => this.#restored(target, input, backup, content)
+      steps.push({ ...(await files.read({ ...config, path }, undefined, plan)), names })
     }
     const main = steps.find(({ file }) => file.path === config.path) ?? unchanged(target)
     const otherDiff = steps.map(({ file, diff }) => (file.path === config.path ? '' : diff)).join('')

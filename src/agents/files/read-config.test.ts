@@ -39,6 +39,9 @@ describe('a file that another program is writing (R6)', () => {
     ['.claude.json', 'claude-code', CLAUDE, '\n'],
     ['.claude.json', 'claude-code', CLAUDE, CLAUDE.slice(0, 30)],
     ['.claude.json', 'claude-code', CLAUDE.replace('x', 'ä'), Buffer.from('{"a": "ä').subarray(0, -1)],
+    // JSON to which nothing can be added.
+    ['.claude.json', 'claude-code', CLAUDE, '[]'],
+    ['.claude.json', 'claude-code', CLAUDE, '{"mcpServers": []}'],
     ['.codex/config.toml', 'codex', CODEX, ''],
     ['.codex/config.toml', 'codex', CODEX, CODEX.slice(0, CODEX.indexOf('[tui]'))],
     [GOOSE, 'goose', 'a: 1\nb: 2\n', 'a: 1\n'],
@@ -92,6 +95,17 @@ describe('a file that another program is writing (R6)', () => {
     old(file, 11)
     expect((await change()).status).toBe(200)
     expect(Object.keys(JSON.parse(text()))).toEqual(['mcpServers'])
+  })
+
+  test('a change for an old revision is refused as such, also while the file cannot be parsed', async () => {
+    const { service, file } = await houseWith('.claude.json', CLAUDE, 'claude-code')
+    const { revision } = await agentView(service, 'claude-code')
+    writeFileSync(file, CLAUDE.slice(0, 30))
+    const late = { servers, revision }
+    expect(await agents(service, 'PUT', '/claude-code/servers', late)).toMatchObject({
+      status: 409,
+      body: { code: 'config_changed' },
+    })
   })
 
   test('a file that stays invalid is refused with line and column, and is not written', async () => {

@@ -104,7 +104,6 @@ export function verifiedFormat<P extends Parsed>(editor: Editor<P>): Format {
       const parsed = editor.parse(body)
       const starts = lineStarts(body)
       return (path) => {
-        assertPath(path)
         const start = editor.find(parsed, path)
         return start === undefined ? undefined : lineAt(starts, start)
       }
