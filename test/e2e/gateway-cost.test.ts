@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { type Count, counted, type Program, pathOf, traced } from '../support/counted-program.ts'
 import { ownFolder } from '../support/folder.ts'
-import { sharedByTests } from '../support/lifetime.ts'
 import { AUTHORISED } from '../support/test-service.ts'
 
 const CALLS = 300
@@ -18,13 +17,6 @@ const IN_FLIGHT = 64
 const MOST_BYTES = 300
 const TOOL = 'echo__echo'
 
-const bothCounted = sharedByTests(async () => {
-  const home = ownFolder()
-  const floor = await counted(pathOf('bench/gateway/http-floor.mjs'), home)
-  return { floor, toolroom: await withEcho(await counted(pathOf('dist/main.js'), home)) }
-})
-const oneTraced = sharedByTests(async () => withEcho(await traced(pathOf('dist/main.js'), ownFolder())))
-
 /**
  * The cost of a call is counted, not timed: V8 reports how often each function ran, including those of Node. The baseline is
  * bare node:http that returns the result itself. TOOLROOM_TOP=1 prints the most frequent functions.
@@ -32,7 +24,9 @@ const oneTraced = sharedByTests(async () => withEcho(await traced(pathOf('dist/m
 test.each(['legacy', 'modern'] as const)(
   `a call of a %s agent runs at most ${MOST} times as many functions as a bare HTTP response`,
   async (era) => {
-    const { floor, toolroom } = await bothCounted()
+    const home = ownFolder()
+    const floor = await counted(pathOf('bench/gateway/http-floor.mjs'), home)
+    const toolroom = await counted(pathOf('dist/main.js'), home)
     const { headers, meta } = await agentOf(toolroom, era)
 
     const perCall = async (program: Program) => {
@@ -67,7 +61,7 @@ test.each(['legacy', 'modern'] as const)(
 test.each(['legacy', 'modern'] as const)(
   `a call of a %s agent leaves at most ${MOST_BYTES} bytes for a full garbage collection`,
   async (era) => {
-    const toolroom = await oneTraced()
+    const toolroom = await traced(pathOf('dist/main.js'), ownFolder())
     const { headers, meta } = await agentOf(toolroom, era)
     let id = 1
     const calls = async (count: number) => {
@@ -89,18 +83,12 @@ test.each(['legacy', 'modern'] as const)(
   },
 )
 
-/** With a server that runs. */
-async function withEcho(toolroom: Program): Promise<Program> {
+/** Registers and starts the server, and connects an agent: the headers and `_meta` of all its calls. */
+async function agentOf(toolroom: Program, era: keyof typeof AGENTS) {
   const echo = { name: 'echo', command: process.execPath, args: [pathOf('bench/gateway/echo.mjs')] }
   const manage = { ...AUTHORISED, 'content-type': 'application/json' }
   await toolroom.post('/api/servers', manage, echo, 201)
   await toolroom.post('/api/servers/echo/start', AUTHORISED)
-  return toolroom
-}
-
-/** Connects an agent: the headers and `_meta` of all its calls. */
-async function agentOf(toolroom: Program, era: keyof typeof AGENTS) {
-  const manage = { ...AUTHORISED, 'content-type': 'application/json' }
   const { key } = (await toolroom.post('/api/keys', manage, { agent_type: 'counter' }, 201)).body
   return AGENTS[era](toolroom, String(key))
 }
