@@ -1,5 +1,6 @@
 import { Connection } from '../sqlite/connection.ts'
 import { isUnusable, migrate, openDataFile, type Schema, setAside } from '../sqlite/database-file.ts'
+import { WAL_PRAGMAS } from '../sqlite/sqlite.ts'
 
 type Report = (message: string) => void
 
@@ -68,8 +69,7 @@ const CALL_SCHEMA: Schema = {
     PRAGMA page_size = 16384;
     PRAGMA busy_timeout = 2000;
     PRAGMA auto_vacuum = INCREMENTAL;
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = NORMAL;
+    ${WAL_PRAGMAS}
     PRAGMA cache_size = -2000;
   `,
   migrations: MIGRATIONS,

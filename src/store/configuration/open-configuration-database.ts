@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { StartError } from '../../kernel/exit-codes.ts'
 import { writeDurably } from '../../kernel/files/durable-file.ts'
 import { setAside } from '../sqlite/database-file.ts'
-import { closeSqlite, openSqlite, type Sqlite } from '../sqlite/sqlite.ts'
+import { closeSqlite, openSqlite, type Sqlite, WAL_PRAGMAS } from '../sqlite/sqlite.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite-errors.ts'
 import type { Backups } from './backups.ts'
 
@@ -50,7 +50,10 @@ function openInspected(path: string, mayBeEmpty: boolean): Sqlite | string {
 /** The reason why the file cannot be used; undefined when it is intact. */
 function inspect(sqlite: Sqlite, mayBeEmpty: boolean): string | Error | undefined {
   try {
-    sqlite.exec('PRAGMA busy_timeout = 250; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    sqlite.exec('PRAGMA busy_timeout = 250')
+    // After a power cut SQLite deletes the log of a file that it finds empty. So a new file gets its first page at once.
+    const isNew = sqlite.prepare('PRAGMA page_count').get()?.page_count === 0
+    sqlite.exec(`${isNew ? 'PRAGMA journal_mode = WAL;' : WAL_PRAGMAS} PRAGMA synchronous = FULL`)
     const [row] = sqlite.prepare('PRAGMA integrity_check(1)').all()
     if (row?.integrity_check !== 'ok') return String(row?.integrity_check)
     const tables = Number(sqlite.prepare('select count(*) as n from sqlite_master').get()?.n)

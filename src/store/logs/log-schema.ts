@@ -1,5 +1,6 @@
 import type { LogLine } from '../../observe/logs/logs.schema.ts'
 import type { Schema } from '../sqlite/database-file.ts'
+import { WAL_PRAGMAS } from '../sqlite/sqlite.ts'
 import { sharesOf } from './write/server-shares.ts'
 
 /**
@@ -85,8 +86,7 @@ export const LOG_SCHEMA: Schema = {
   pragmas: `
     PRAGMA busy_timeout = 2000;
     PRAGMA auto_vacuum = INCREMENTAL;
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = NORMAL;
+    ${WAL_PRAGMAS}
     PRAGMA cache_size = -8000;
     PRAGMA temp_store = MEMORY;
   `,

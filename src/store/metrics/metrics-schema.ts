@@ -1,4 +1,5 @@
 import type { Schema } from '../sqlite/database-file.ts'
+import { WAL_PRAGMAS } from '../sqlite/sqlite.ts'
 
 /**
  * The tables of `metrics.db`. A block contains the cells of 64 series in one second, minute or hour
@@ -54,8 +55,7 @@ export const METRICS_SCHEMA: Schema = {
   // A short timeout: a wait for a lock blocks the main thread.
   pragmas: `
     PRAGMA busy_timeout = 100;
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = NORMAL;
+    ${WAL_PRAGMAS}
     PRAGMA cache_size = -4000;
   `,
   migrations: MIGRATIONS,

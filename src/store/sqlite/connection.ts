@@ -55,19 +55,13 @@ export class Connection {
     this.#statements.delete(sql)
     const statement = kept ?? this.#db.prepare(sql)
     this.#statements.set(sql, statement)
-    if (this.#statements.size > KEPT_STATEMENTS) this.#dropOldest()
+    const [oldest = sql] = this.#statements.keys()
+    if (this.#statements.size > KEPT_STATEMENTS) this.#statements.delete(oldest)
     return statement
   }
 
   close(): void {
     this.#statements.clear()
     closeSqlite(this.#db)
-  }
-
-  #dropOldest(): void {
-    for (const sql of this.#statements.keys()) {
-      this.#statements.delete(sql)
-      return
-    }
   }
 }

@@ -71,6 +71,9 @@ function addonInUsualPlace(): SqliteModule | undefined {
   return module.exports as SqliteModule
 }
 
+/** Each start switches to the log, as closing switches back. No sync: either state of a file with pages is right. */
+export const WAL_PRAGMAS = 'PRAGMA synchronous = OFF; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;'
+
 /**
  * Removes the write-ahead log, then closes. `@photostructure/sqlite` cannot finalize statements, so SQLite keeps the
  * connection open until they are garbage-collected. Only then would it delete the log, whose name may belong to a new
