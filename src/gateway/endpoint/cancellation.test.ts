@@ -105,3 +105,25 @@ test('deleting a key cancels its pending requests, in both eras', async () => {
   }
   await cancelled(2)
 })
+
+test('a call that is cancelled while its server starts is recorded as cancelled, not as a start that took too long', async () => {
+  const service = await openTestService()
+  const silent = { name: 'silent', command: process.execPath, args: ['-e', 'process.stdin.resume()'] }
+  await post(service, '/api/servers', silent)
+  const abort = new AbortController()
+  const call = fetch(`${service.address}/api/servers/silent/tools/any/call`, {
+    method: 'POST',
+    headers: { ...AUTHORISED, 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: '{"arguments":{}}',
+    signal: abort.signal,
+  })
+  const state = async () =>
+    (await service.inject({ url: '/api/servers/silent', headers: AUTHORISED })).json().status
+  await expect.poll(state).toBe('starting')
+  abort.abort()
+  await call.then((response) => response.text()).catch(() => {})
+  const calls = async () => (await service.inject({ url: '/api/calls', headers: AUTHORISED })).json().items
+  await expect
+    .poll(calls)
+    .toMatchObject([{ server_id: 'silent', status: 'cancelled', error_code: 'cancelled' }])
+})
