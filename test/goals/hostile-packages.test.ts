@@ -175,29 +175,31 @@ describe('hostile packages', () => {
     async (npm) => {
       const count = FULL ? 40 : 6
       const scripts = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish', 'dependencies']
-      const hostile = Array.from({ length: count }, (_, n) =>
-        toolPackage(`evil-${n}`, '1.0.0', {
+      const run = 'node canary.mjs'
+      const evil = (name: string, manifest: object) =>
+        toolPackage(name, '1.0.0', {
           postinstall: true,
           manifest: {
-            scripts: { [scripts[n % scripts.length] ?? 'install']: 'node canary.mjs' },
             bin: {
-              [`evil-${n}`]: 'server.mjs',
+              [name]: 'server.mjs',
               '../../../escaped': 'server.mjs',
               up: '../../../../../../../etc/passwd',
             },
+            ...manifest,
           },
-        }),
+        })
+      const hostile = Array.from({ length: count }, (_, n) =>
+        evil(`evil-${n}`, { scripts: { [scripts[n % scripts.length] ?? 'install']: run } }),
       )
-      const outer = toolPackage('outer', '1.0.0', {
-        manifest: { dependencies: Object.fromEntries(hostile.map(({ name }) => [name, '1.0.0'])) },
+      const outer = evil('outer', {
+        scripts: Object.fromEntries(scripts.map((script) => [script, run])),
+        dependencies: Object.fromEntries(hostile.map(({ name }) => [name, '1.0.0'])),
       })
       const { service, home, outside } = await houseWith(npm, ...hostile, outer)
       const before = filesIn(home)
-      for (const name of ['outer', ...some(['evil-0', 'evil-1'], 2)]) {
-        const { status, body } = await packages(service, 'POST', '/install-npm', {
-          name,
-          create_server: name === 'outer',
-        })
+      for (const name of ['outer', ...(FULL ? ['evil-0', 'evil-1'] : [])]) {
+        const server = name === 'outer' && { create_server: true, bin: name }
+        const { status, body } = await packages(service, 'POST', '/install-npm', { name, ...server })
         expect(status, JSON.stringify(body)).toBe(201)
       }
       expect(existsSync(join(home, 'canary'))).toBe(false)
@@ -384,12 +386,16 @@ describe('hostile packages', () => {
   )
 
   test('npm 10.8.2: a registry may deliver its files from another host, as long as it says so itself', async () => {
-    const all = [
-      toolPackage('inner', '1.0.0'),
-      toolPackage('outer', '1.0.0', { manifest: { dependencies: { inner: '^1.0.0' } } }),
-    ]
-    const { service } = await houseWithNpm('10.8.2', all, { fileHost: 'localhost' })
-    const { status, body } = await packages(service, 'POST', '/install-npm', { name: 'outer' })
+    const { service, registry } = await houseWith(
+      '10.8.2',
+      toolPackage('delivered-inner', '1.0.0'),
+      toolPackage('delivered', '1.0.0', { manifest: { dependencies: { 'delivered-inner': '^1.0.0' } } }),
+    )
+    registry.serving.fileHost = 'localhost'
+    onTestFinished(() => {
+      registry.serving.fileHost = undefined
+    })
+    const { status, body } = await packages(service, 'POST', '/install-npm', { name: 'delivered' })
     expect(status, JSON.stringify(body)).toBe(201)
   }, 600_000)
 

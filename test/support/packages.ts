@@ -7,7 +7,7 @@ import { atEnd } from './lifetime.ts'
 import { type NPMS, pathWithNpm } from './npm-versions.ts'
 import { openOutside } from './outside-registry.ts'
 import { npmEnv } from './registry/npm-env.ts'
-import { openRegistry, type TestPackage } from './registry/registry.ts'
+import { openRegistry } from './registry/registry.ts'
 import { AUTHORISED, openTestService, type TestService } from './test-service.ts'
 
 export { npmEnv } from './registry/npm-env.ts'
@@ -22,12 +22,8 @@ export async function houseWithRegistry(...given: Parameters<typeof openRegistry
 }
 
 /** The same with this version of npm, and with everything outside of the registry that a dependency can name. */
-export async function houseWithNpm(
-  version: (typeof NPMS)[number],
-  all: readonly TestPackage[] = [],
-  options?: Parameters<typeof openRegistry>[2],
-) {
-  const registry = await openRegistry(all, {}, options)
+export async function houseWithNpm(version: (typeof NPMS)[number]) {
+  const registry = await openRegistry([])
   atEnd(() => registry.close())
   const home = ownFolder()
   const outside = await openOutside(home)

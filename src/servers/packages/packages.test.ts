@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { done, put, textOf } from '../../../test/support/agents.ts'
 import { covers } from '../../../test/support/covers.ts'
 import { some } from '../../../test/support/full-or-short.ts'
@@ -33,6 +33,11 @@ const post = (service: TestService, url: string, payload?: object) =>
 
 const named = async (service: TestService, ...names: string[]) =>
   (await installed(service)).filter(({ name }) => names.includes(name))
+
+/** For tests that need it installed, by whichever test: npm takes half a second of CPU time. */
+async function haveInstalled(service: TestService, name: string): Promise<PackageView> {
+  return (await named(service, name))[0] ?? (await install(service, { name }))
+}
 
 /** Everything that is left of these packages, and of installs that did not end. */
 const foldersOf = (service: TestService, ...ids: string[]) =>
@@ -91,7 +96,7 @@ describe('installing', () => {
         expect((await packages<PackageView>(service, 'GET', `/${each}`)).body.name, each).toBe('@acme/a')
       expect((await packages(service, 'DELETE', `/${key}`)).status, key).toBe(204)
     }
-    const { id } = await install(service, { name: 'plain' })
+    const { id } = await haveInstalled(service, 'plain')
     expect(id).toBe('plain')
     expect((await packages(service, 'DELETE', '/plain')).status).toBe(204)
     expect((await packages(service, 'DELETE', '/plain')).status).toBe(404)
@@ -327,8 +332,8 @@ describe('updating', () => {
 
   test('a refresh finds newer and deprecated versions, names those that it could not ask for, and installs nothing', async () => {
     const { service, registry } = await houseWith(['popular'], ['weather-mcp'])
-    const names = ['popular', 'weather-mcp'] // installed by other tests, too
-    for (const name of names) await install(service, { name })
+    const names = ['popular', 'weather-mcp']
+    for (const name of names) await haveInstalled(service, name)
     registry.publish(toolPackage('popular', '1.0.0', { deprecated: 'use 2' }))
     registry.publish(toolPackage('popular', '2.0.0'))
     registry.faults.set('weather-mcp', 'server_error')
@@ -368,7 +373,7 @@ describe('searching', () => {
       ['weather-mcp', '1.0.0'],
       ['weather', '9.0.0', { manifest: { keywords: ['sky'], description: 'Plain weather' } }],
     )
-    await install(service, { name: 'weather-mcp' })
+    await haveInstalled(service, 'weather-mcp')
     const reply = await service.inject({
       method: 'POST',
       url: '/api/packages/search',
@@ -383,14 +388,18 @@ describe('searching', () => {
   })
 
   test('a registry without search is search_unavailable, except for exact names', async () => {
-    const { service } = await houseWithRegistry([toolPackage('weather-mcp')], {}, { search: 'off' })
+    const { service, registry } = await houseWith(['exact-mcp'])
+    registry.serving.search = 'off'
+    onTestFinished(() => {
+      registry.serving.search = 'on'
+    })
     const none = await packages(service, 'POST', '/search', { query: 'good weather' })
     expect(none).toMatchObject({
       status: 502,
       body: { code: 'search_unavailable', hint: expect.stringContaining('exact package name') },
     })
-    const exact = await packages<SearchAnswer>(service, 'POST', '/search', { query: 'weather-mcp' })
-    expect(exact.body).toMatchObject({ search_available: false, items: [{ name: 'weather-mcp' }] })
-    expect(await install(service, { name: 'weather-mcp' })).toMatchObject({ version: '1.0.0' })
+    const exact = await packages<SearchAnswer>(service, 'POST', '/search', { query: 'exact-mcp' })
+    expect(exact.body).toMatchObject({ search_available: false, items: [{ name: 'exact-mcp' }] })
+    expect(await install(service, { name: 'exact-mcp' })).toMatchObject({ version: '1.0.0' })
   })
 })

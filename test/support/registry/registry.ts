@@ -19,11 +19,11 @@ export type Fault =
 
 interface Options {
   /** `off` returns 404 like registries without search; `no_version` omits the version, as verdaccio does. */
-  readonly search?: 'on' | 'off' | 'no_version'
+  search?: 'on' | 'off' | 'no_version'
   /** Requests without `Bearer <token>` get 401. */
   readonly token?: string
   /** Packuments name this host for the files, as registries do that deliver them from elsewhere. */
-  readonly fileHost?: string
+  fileHost?: string | undefined
 }
 
 export interface SeenRequest {
@@ -36,8 +36,9 @@ export interface SeenRequest {
 export async function openRegistry(
   packages: readonly TestPackage[],
   faults: Readonly<Record<string, Fault>> = {},
-  { search = 'on', token, fileHost }: Options = {},
+  { token, ...given }: Options = {},
 ) {
+  const serving: Pick<Options, 'search' | 'fileHost'> = { ...given }
   const all = new Map<string, TestPackage[]>()
   const wrong = new Map(Object.entries(faults))
   const requests: SeenRequest[] = []
@@ -69,7 +70,7 @@ export async function openRegistry(
     fault: Fault | undefined,
   ) {
     const short = request.headers.accept?.startsWith('application/vnd.npm.install-v1+json') ?? false
-    const document = JSON.stringify(packumentOf(versions, filesAt, short ? 'abbreviated' : 'full'))
+    const document = JSON.stringify(packumentOf(versions, filesAt(), short ? 'abbreviated' : 'full'))
     if (fault === 'not_json') {
       return response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>')
     }
@@ -95,7 +96,7 @@ export async function openRegistry(
   }
 
   function answerSearch(request: IncomingMessage, response: ServerResponse) {
-    if (search === 'off') return json(response, 404, { error: 'Not found' })
+    if (serving.search === 'off') return json(response, 404, { error: 'Not found' })
     const query = new URL(request.url ?? '', url).searchParams
     const words = (query.get('text') ?? '').toLowerCase().split(/\s+/).filter(Boolean)
     const found = [...all.values()].filter((versions) => {
@@ -108,18 +109,22 @@ export async function openRegistry(
       return words.some((word) => text.includes(word))
     })
     const [from, size] = [Number(query.get('from') ?? 0), Number(query.get('size') ?? 20)]
-    const objects = found.slice(from, from + size).map((versions) => hitOf(versions, search !== 'no_version'))
+    const objects = found
+      .slice(from, from + size)
+      .map((versions) => hitOf(versions, serving.search !== 'no_version'))
     json(response, 200, { objects, total: found.length, time: new Date().toISOString() })
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const filesAt = fileHost === undefined ? url : url.replace('127.0.0.1', fileHost)
+  const filesAt = () => url.replace('127.0.0.1', serving.fileHost ?? '127.0.0.1')
   return {
     url,
     requests,
     /** Sets the faults from now on. */
     faults: wrong,
+    /** Changes how it serves from now on. */
+    serving,
     /** Adds a version, or a package. */
     publish,
     close: () =>
