@@ -16,11 +16,13 @@ tokenCases()
 bodyCases()
 
 const shared = sharedByTests(() => openTestService())
+/** For tests that read, are refused, or change what the others do not read. */
+const withServers = sharedByTests(() => openWithServers())
 
 describe('paths', () => {
   test('a path works with and without a trailing slash, without a redirect', async () => {
     covers('path-trailing-slash', 'api-prefix', 'versioning-none')
-    const service = await openWithServers()
+    const service = await withServers()
     for (const path of [
       '/api/servers',
       '/api/servers/github',
@@ -42,7 +44,7 @@ describe('paths', () => {
 
   test('a server path accepts the id or the exact name, and anything else is not found', async () => {
     covers('resource-stdio-server-id', 'resource-http-server-id', 'servers-get')
-    const service = await openWithServers()
+    const service = await withServers()
     await add(service, { name: 'My Notes', command: 'node' })
     await expectReads(service, [
       ['an id', '/api/servers/github', 200],
@@ -134,7 +136,7 @@ describe('paths', () => {
   })
 
   test('HEAD returns the same headers as GET, without the body', async () => {
-    const service = await openWithServers()
+    const service = await withServers()
     for (const path of [
       '/api/servers',
       '/api/servers/github',
@@ -190,7 +192,7 @@ describe('paths', () => {
 
 describe('the order of checks', () => {
   test('the checks of a request run in a fixed order: fixing the first error reveals the next', async () => {
-    const service = await openWithServers()
+    const service = await withServers()
     const sent = { method: 'OPTIONS', path: '/api/nowhere', body: 'x'.repeat(2_000_000) }
     const headers: Record<string, string> = {
       Host: 'evil.com',
@@ -248,7 +250,7 @@ describe('servers and logs', () => {
 
   test('an invalid log filter is refused with its name', async () => {
     covers('open-log-filters', 'logs-get')
-    const service = await openTestService()
+    const service = await shared()
     await expectReads(service, [...BAD_LOG_QUERIES, ...GOOD_LOG_QUERIES])
     const clear = { method: 'DELETE', headers: AUTHORISED } as const
     for (const query of ['limit=1', 'order=asc', 'cursor=1', 'format=csv', 'level=loud', 'since=1m&until=2m'])
@@ -282,7 +284,7 @@ describe('servers and logs', () => {
   })
 
   test('a name or an id is unique across both kinds of server', async () => {
-    const service = await openWithServers()
+    const service = await withServers()
     const taken = [409, 'server_exists']
     const post = { method: 'POST', headers: AUTHORISED } as const
     for (const name of ['GitHub', 'github', 'GITHUB', 'Docs', 'docs']) {

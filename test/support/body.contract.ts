@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { ask, briefly, expectBodies, JSON_TYPE, portOf, verdictOn } from './answers.ts'
 import { covers } from './covers.ts'
+import { sharedByTests } from './lifetime.ts'
 import { rawAnswer } from './raw-http.ts'
 import { NO_HTTP_SERVER, NO_SERVER, NOT_JSON } from './refused-bodies.ts'
 import { AUTHORISED, openTestService, TOKEN } from './test-service.ts'
@@ -10,8 +11,10 @@ import { openWithServers, SERVER } from './with-servers.ts'
 /** Tests of request bodies: media type, JSON, schema and size. */
 export function bodyCases(): void {
   describe('request bodies', () => {
+    /** No test leaves a server in it. */
+    const empty = sharedByTests(() => openTestService())
     test('a body that is not JSON in UTF-8 gets 415', async () => {
-      const service = await openTestService()
+      const service = await empty()
       const body = JSON.stringify(SERVER)
       for (const headers of [
         {},
@@ -45,22 +48,27 @@ export function bodyCases(): void {
       'application/json;charset=UTF-8',
       'application/json; charset="utf8"',
     ])('a body sent as %s is accepted', async (type) => {
-      const service = await openTestService()
+      const service = await empty()
       const headers = { ...AUTHORISED, 'content-type': type, 'content-encoding': 'identity' }
       const sent = { method: 'POST', url: '/api/servers', headers, payload: JSON.stringify(SERVER) } as const
-      expect((await service.inject(sent)).statusCode).toBe(201)
+      const added = await service.inject(sent)
+      expect(added.statusCode).toBe(201)
+      const { location = '' } = added.headers
+      expect(
+        (await service.inject({ method: 'DELETE', url: String(location), headers: AUTHORISED })).statusCode,
+      ).toBe(204)
     })
 
     test('a body that is not JSON is malformed, and JSON that no field accepts is invalid', async () => {
       covers('open-error-shape', 'open-error-codes')
-      const service = await openTestService()
+      const service = await empty()
       await expectBodies(service, 'POST', '/api/servers', NOT_JSON)
       expect((await service.inject('/api/servers')).json().total).toBe(0)
     })
 
     test('a body that is not a valid server is refused with the path of the field, and never coerced or truncated', async () => {
       covers('open-limits', 'open-payloads')
-      const service = await openTestService()
+      const service = await empty()
       await expectBodies(service, 'POST', '/api/servers', NO_SERVER)
       await expectBodies(service, 'POST', '/api/http-servers', NO_HTTP_SERVER)
       expect((await service.inject('/api/servers')).json().total).toBe(0)
@@ -68,7 +76,7 @@ export function bodyCases(): void {
     })
 
     test('a body nested 100,000 levels deep is refused within 100 ms', async () => {
-      const service = await openTestService()
+      const service = await empty()
       const headers = { ...AUTHORISED, ...JSON_TYPE }
       const sent = { method: 'POST', url: '/api/servers', headers, payload: '['.repeat(100_000) } as const
       const times: number[] = []
@@ -89,7 +97,7 @@ export function bodyCases(): void {
         `200000\r\n${'x'.repeat(2_097_152)}\r\n0\r\n\r\n`,
       ],
     ])('a body of %s is too large, and the connection is closed', async (_, length, body) => {
-      const service = await openTestService()
+      const service = await empty()
       const size = { 'Content-Length': String(body.length), ...length }
       const lines = Object.entries({
         Host: `127.0.0.1:${portOf(service)}`,

@@ -70,7 +70,7 @@ export function tokenCases(): void {
       covers('open-auth-http-servers', 'open-auth-logs-download', 'does-rest')
       covers('public-agents', 'open-auth-agents-get', 'open-auth-agents-http-servers')
       covers('public-packages')
-      const service = await openWithServers()
+      const service = await withServers()
       for (const path of [...OPEN, ...OPEN_READS].flatMap((path) => [path, `${path.replace(/\/$/, '')}/`])) {
         const { statusCode } = await service.inject(path)
         expect.soft(statusCode, path).toBe(path === '/' ? 302 : openStatus(path))
@@ -83,7 +83,7 @@ export function tokenCases(): void {
       covers('protected-agents-update-servers', 'protected-agents-remove-servers')
       covers('protected-packages-install', 'protected-packages-uninstall')
       covers('errors-missing-token', 'errors-invalid-token')
-      const service = await openWithServers()
+      const service = await withServers()
       const open = [...OPEN, ...OPEN_READS]
       const isOther = ({ method, url }: { method: string; url: string }) =>
         ['POST /api/packages/search', 'POST /api/login'].includes(`${method} ${url}`) ||
@@ -129,7 +129,7 @@ export function tokenCases(): void {
     })
 
     test('white space around the token is ignored, because HTTP does not count it as part of a value', async () => {
-      const service = await openTestService()
+      const service = await withServers()
       expect((await ask(service, 'DELETE', '/api/logs', { 'X-SVC-Token': ` \t${TOKEN} \t` })).status).toBe(
         200,
       )
@@ -154,7 +154,7 @@ export function tokenCases(): void {
     })
 
     test('a token of a megabyte exceeds the limit of the headers', async () => {
-      const service = await openTestService()
+      const service = await withServers()
       const { status, body } = await ask(service, 'DELETE', '/api/logs', {
         'X-SVC-Token': 'x'.repeat(1_000_000),
       })
@@ -183,7 +183,7 @@ export function tokenCases(): void {
     })
 
     test('an unknown id on a protected path gets 401 without the token and 404 with it', async () => {
-      const service = await openTestService()
+      const service = await withServers()
       for (const [method, url] of [
         ['DELETE', '/api/servers/missing'],
         ['PATCH', '/api/servers/missing'],
