@@ -19,6 +19,7 @@ import { agents, agentView, DESKTOP, done, GOOSE, put, textOf } from '../../test
 import { covers } from '../../test/support/covers.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { mayLink, PRIVATE_FILE } from '../../test/support/home-env.ts'
+import { sharedByTests } from '../../test/support/lifetime.ts'
 import { openTestService, type TestService } from '../../test/support/test-service.ts'
 import type { AgentImportReport as ImportReport, AgentScan as Scan } from '../import/import.schema.ts'
 import type { AgentSummary, EffectiveEntry, FileView, HistoryItem } from './read/agents.schema.ts'
@@ -354,6 +355,8 @@ describe('safety', () => {
     expect(textOf(home, '.claude.json')).toBe(`${CLAUDE}\n`)
   })
 
+  const refusing = sharedByTests(() => houseWith())
+
   test.each([
     ['.claude.json', 'claude-code', '{\n  "mcpServers": {\n    // no comments here\n  }\n}', 3],
     ['.claude.json', 'claude-code', '{"mcpServers": {}, "mcpServers": {}}', 1],
@@ -363,7 +366,8 @@ describe('safety', () => {
   ])(
     '%s of %s that cannot be edited is answered with 409, line and column, and stays unchanged',
     async (path, type, text, line) => {
-      const { service, home } = await houseWith({ [path]: text })
+      const { service, home } = await refusing()
+      put(home, path, text)
       const refused = await agents<{ line: number; column: number }>(service, 'PUT', `/${type}/servers`, {
         servers: { notes },
       })
@@ -545,11 +549,13 @@ describe('dry run', () => {
     },
   )
 
+  const unwritten = sharedByTests(() => houseWith())
+
   test.each(['github-copilot-cli', 'gemini-cli', 'rovo-dev', 'claude-code'] as const)(
     'the dry run shows the difference of the second file of %s',
     async (type) => {
-      const { service, home } = await houseWith()
-      mkdirSync(join(home, 'shop'))
+      const { service, home } = await unwritten()
+      mkdirSync(join(home, 'shop'), { recursive: true })
       const where = type === 'claude-code' ? { scope: 'project', project_path: join(home, 'shop') } : {}
       const input = { servers: { off }, create: true, dry_run: true, ...where }
       const { diff } = await done(service, 'PUT', `/${type}/servers`, input)
@@ -600,10 +606,12 @@ describe('undo', () => {
 })
 
 describe('clean removal', () => {
+  const emptied = sharedByTests(() => houseWith())
+
   test.each(['gemini-cli', 'github-copilot-cli', 'claude-code', 'codex', 'goose'])(
     'removing all managed entries of %s restores its files exactly, switches included',
     async (type) => {
-      const { service, home } = await houseWith()
+      const { service, home } = await emptied()
       const off = { ...notes, enabled: false }
       await done(service, 'PUT', `/${type}/servers`, { servers: { notes, off }, create: true })
       expect(filesBelow(home).length).toBeGreaterThan(0)

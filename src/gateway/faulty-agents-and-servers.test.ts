@@ -109,10 +109,12 @@ describe('case 47: unusual tool schemas', () => {
     expect(connections, 'a request to the site is recorded').toHaveLength(1)
   })
 
+  const withOddSchemas = sharedByTests(() => setUp('odd-schema'))
+
   test.each(ERAS)(
     'a tool whose schema declares an invalid header is not offered to a %s agent',
     async (era) => {
-      const { service, key } = await setUp('odd-schema')
+      const { service, key } = await withOddSchemas()
       const agent = await Agent.open(service, key, era)
       const names = toolsIn((await agent.ask('tools/list')).answers[0])?.filter((name) =>
         name.includes('header'),
@@ -157,8 +159,12 @@ describe('case 48: faulty servers', () => {
     },
   )
 
+  const withShortTimeout = sharedByTests(() =>
+    setUp('liar', [], { timeouts: { start_s: 60, stop_s: 1, request_s: 1 } }),
+  )
+
   test.each(ERAS)('a response with an unknown id does not reach a %s agent', async (era) => {
-    const { service, key } = await setUp('liar', [], { timeouts: { start_s: 60, stop_s: 1, request_s: 1 } })
+    const { service, key } = await withShortTimeout()
     const agent = await Agent.open(service, key, era)
     const wrong = await agent.call('liar__wrong_id')
     expect(wrong.answers).toMatchObject([{ error: { data: { code: 'call_timeout' } } }])

@@ -4,6 +4,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { sharedByTests } from '../../test/support/lifetime.ts'
 import { post, register } from '../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService, TOKEN } from '../../test/support/test-service.ts'
 import type { NewKey } from './keys/keys.schema.ts'
@@ -17,6 +18,9 @@ async function setUp() {
   const { key } = (await post(service, '/api/keys', { agent_type: 'cursor' })).json<NewKey>()
   return { service, key }
 }
+
+/** For the tests that add and delete nothing that another one sees. */
+const shared = sharedByTests(setUp)
 
 /** Connects a client of the MCP SDK. */
 async function legacy(service: TestService, key: string, path = '/mcp') {
@@ -57,7 +61,7 @@ async function modern(
 
 describe('legacy agents', () => {
   test('a legacy agent initializes, lists the tools of all servers and calls one, and the call carries its agent type', async () => {
-    const { service, key } = await setUp()
+    const { service, key } = await shared()
     const calls: { agent_type?: unknown }[] = []
     const socket = new WebSocket(`${service.address.replace('http', 'ws')}/api/ws/metrics`)
     onTestFinished(() => socket.terminate())
@@ -77,7 +81,7 @@ describe('legacy agents', () => {
   })
 
   test('a legacy agent sees the tools of one server at its endpoint, and an unknown server is refused', async () => {
-    const { service, key } = await setUp()
+    const { service, key } = await shared()
     const { client } = await legacy(service, key, '/mcp/echo')
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('echo')
     expect(JSON.stringify(await client.callTool({ name: 'echo', arguments: { text: 'alone' } }))).toContain(
@@ -116,7 +120,7 @@ describe('legacy agents', () => {
   })
 
   test('a request without a session gets 400, and a request with the session of another key gets 404', async () => {
-    const { service, key } = await setUp()
+    const { service, key } = await shared()
     const { transport } = await legacy(service, key)
     const other = (await post(service, '/api/keys', { agent_type: 'codex' })).json<NewKey>().key
     const listTools = (bearer: string, session?: string) =>
@@ -137,7 +141,7 @@ describe('legacy agents', () => {
 
 describe('modern agents', () => {
   test('a modern agent discovers, lists and calls without a session, and the request id may be 0', async () => {
-    const { service, key } = await setUp()
+    const { service, key } = await shared()
     const found = await modern(service, key, 'server/discover')
     expect(found.body).toMatchObject({
       id: 0,
@@ -158,7 +162,7 @@ describe('modern agents', () => {
   })
 
   test('a modern request is refused for contradicting headers, an unknown version, method or tool', async () => {
-    const { service, key } = await setUp()
+    const { service, key } = await shared()
     const call = { name: 'echo__echo', arguments: { text: 'x' } }
     expect(await modern(service, key, 'tools/call', call, { 'mcp-name': 'other' })).toMatchObject({
       status: 400,
@@ -262,7 +266,7 @@ describe('the MCP endpoint', () => {
     '{"jsonrpc":"2.0","id":1,"method":7}',
     '\u0000',
   ])('the body %j gets a JSON-RPC error', async (body) => {
-    const { service, key } = await setUp()
+    const { service, key } = await shared()
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
     const reply = await fetch(`${service.address}/mcp`, { method: 'POST', headers, body })
     expect(reply.status).toBe(400)

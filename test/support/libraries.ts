@@ -1,7 +1,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import { META, newKey } from './gateway.ts'
+import { atEnd } from './lifetime.ts'
 import { definition, post } from './running-servers.ts'
 import { openTestService, type TestService } from './test-service.ts'
 
@@ -54,7 +55,7 @@ export async function agentAt(
     requestInit: { headers: { authorization: `Bearer ${key}` } },
   })
   await client.connect(transport)
-  onTestFinished(() => client.close())
+  atEnd(() => client.close())
   return client
 }
 

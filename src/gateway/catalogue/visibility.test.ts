@@ -4,6 +4,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { Agent, textOf } from '../../../test/support/gateway.ts'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import { openSqlite } from '../../store/sqlite/sqlite.ts'
@@ -207,6 +208,8 @@ describe('selecting tools', () => {
     expect((await select(service, { servers: [] }, 'my-own')).json()).toMatchObject({ visible: { tools: 0 } })
   })
 
+  const unchanged = sharedByTests(() => setUp({ running: false }))
+
   test.each<[object, string]>([
     [{}, ''],
     [{ tool_mode: 'all' }, '/tool_mode'],
@@ -219,7 +222,7 @@ describe('selecting tools', () => {
     [{ tools: null }, '/tools'],
     [{ server: [] }, '/server'],
   ])('the selection %j is refused and changes nothing', async (payload, path) => {
-    const { service } = await setUp({ running: false })
+    const { service } = await unchanged()
     const reply = await select(service, payload)
     expect(reply.json()).toMatchObject({ status: 422, code: 'invalid_input', errors: [{ path }] })
     expect((await read(service)).json()).toMatchObject({ tool_mode: 'full', servers: null, tools: {} })

@@ -3,6 +3,7 @@ import { openHttp } from '../../../test/fixtures/http/sites.ts'
 import { tiny } from '../../../test/fixtures/http/tiny.ts'
 import { gateHeaders, gateTable, pairwiseRequests } from '../../../test/support/gate-table.ts'
 import { Agent, META, newKey, textOf } from '../../../test/support/gateway.ts'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import { readOpenApi } from '../../../test/support/openapi.ts'
 import { inParallel, rawAnswer, requestBytes } from '../../../test/support/raw-http.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
@@ -93,13 +94,15 @@ test('a gateway key is rejected by every protected API route, in both headers', 
 })
 
 describe('the gate', () => {
+  const shared = sharedByTests(setUp)
+
   test.each([
     ['POST', '/mcp', 200],
     ['POST', '/mcp/recorder', 200],
     ['GET', '/mcp', 405],
     ['DELETE', '/mcp/recorder', 405],
   ])('the Host and Origin checks apply to %s %s, even with a valid key', async (method, path, accepted) => {
-    const { service, key } = await setUp()
+    const { service, key } = await shared()
     const port = Number(new URL(service.address).port)
     const headers = Object.entries({ ...JSON_TYPE, ...MODERN, authorization: `Bearer ${key}` })
     const unexpected: string[] = []
@@ -122,7 +125,7 @@ describe('the gate', () => {
     ['no Host header', []],
     ['two Host headers', ['127.0.0.1', '127.0.0.1']],
   ])('a request with %s is refused', async (_, hosts) => {
-    const { service, key } = await setUp()
+    const { service, key } = await shared()
     const port = Number(new URL(service.address).port)
     const lines = hosts.map((host) => ['Host', `${host}:${port}`] as const)
     const bytes = requestBytes('POST', '/mcp', [...lines, ['Authorization', `Bearer ${key}`]], PING)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { addLibrary, agentAt, modern, openLibraries } from '../../../test/support/libraries.ts'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import { byNode } from '../../../test/support/real-servers.ts'
 import { post, until } from '../../../test/support/running-servers.ts'
 import { openTestService, TOKEN } from '../../../test/support/test-service.ts'
@@ -7,8 +8,10 @@ import { openTestService, TOKEN } from '../../../test/support/test-service.ts'
 const textIn = (result: unknown) => JSON.stringify(result)
 
 describe('the merged endpoint', () => {
+  const shared = sharedByTests(openLibraries)
+
   test('prompts of all servers are listed with the server id, and prompts/get reaches the right server', async () => {
-    const { service, agent } = await openLibraries()
+    const { service, agent } = await shared()
     const names = (await agent.listPrompts()).prompts.map(({ name }) => name)
     expect(names).toEqual([
       'conformance__test_simple_prompt',
@@ -31,7 +34,7 @@ describe('the merged endpoint', () => {
   })
 
   test('resources of all servers are listed, and two resources with the same URI can both be read', async () => {
-    const { service, agent } = await openLibraries()
+    const { service, agent } = await shared()
     const uris = (await agent.listResources()).resources.map(({ uri }) => uri)
     const wrapped = 'toolroom://south/book%3A%2F%2Fshared'
     expect(uris).toEqual([
@@ -56,7 +59,7 @@ describe('the merged endpoint', () => {
   })
 
   test('templates of all servers are listed, and an expanded template is read from its server', async () => {
-    const { agent } = await openLibraries()
+    const { agent } = await shared()
     const templates = (await agent.listResourceTemplates()).resourceTemplates
     expect(templates.map(({ uriTemplate }) => uriTemplate)).toEqual([
       'test://template/{id}/data',
@@ -71,7 +74,7 @@ describe('the merged endpoint', () => {
   })
 
   test('an unknown resource gets the error of each era', async () => {
-    const { service, agent } = await openLibraries()
+    const { service, agent } = await shared()
     const uri = 'no://such'
     await expect(agent.readResource({ uri })).rejects.toMatchObject({ code: -32002, data: { uri } })
     expect(await modern(service, 'resources/read', { uri })).toMatchObject({
@@ -86,7 +89,7 @@ describe('the merged endpoint', () => {
   })
 
   test('completions reach the server of a prompt or a template', async () => {
-    const { service, agent } = await openLibraries()
+    const { service, agent } = await shared()
     const argument = { name: 'x', value: 'y' }
     const prompt = { type: 'ref/prompt' as const, name: 'south__greet' }
     const template = { type: 'ref/resource' as const, uri: 'book://south/pages/{page}{?size}' }
@@ -105,7 +108,7 @@ describe('the merged endpoint', () => {
   })
 
   test('an agent can read a resource that a tool result mentioned, from the server that mentioned it', async () => {
-    const { service, agent } = await openLibraries()
+    const { service, agent } = await shared()
     const hidden = 'hidden://south/x'
     await expect(agent.readResource({ uri: hidden })).rejects.toMatchObject({ code: -32002 })
     await agent.callTool({ name: 'south__link' })
@@ -119,7 +122,7 @@ describe('the merged endpoint', () => {
   })
 
   test('/mcp merges the capabilities and instructions of all servers, and /mcp/{server_id} has those of one', async () => {
-    const { service, agent } = await openLibraries()
+    const { service, agent } = await shared()
     const all = {
       tools: { listChanged: true },
       prompts: { listChanged: true },
@@ -141,7 +144,7 @@ describe('the merged endpoint', () => {
   })
 
   test('progress of resources/read reaches the agent', async () => {
-    const { agent } = await openLibraries()
+    const { agent } = await shared()
     const steps: unknown[] = []
     await agent.readResource({ uri: 'book://north/one' }, { onprogress: (step) => void steps.push(step) })
     expect(steps).toEqual([{ progress: 1, total: 1 }])
@@ -163,7 +166,7 @@ describe('the merged endpoint', () => {
   })
 
   test('each merged list has one page: an empty cursor gets it, and any other cursor is refused', async () => {
-    const { service, agent } = await openLibraries()
+    const { service, agent } = await shared()
     for (const method of ['prompts/list', 'resources/list', 'resources/templates/list']) {
       expect(await modern(service, method, { cursor: 'x' })).toMatchObject({ error: { code: -32602 } })
       const { result } = await modern(service, method)

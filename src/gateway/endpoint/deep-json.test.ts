@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Agent, callsStarted, type Era, META, newKey, textOf } from '../../../test/support/gateway.ts'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { openTestService } from '../../../test/support/test-service.ts'
 
@@ -7,12 +8,17 @@ const ERAS: readonly Era[] = ['legacy', 'modern']
 const MIB = 1024 * 1024
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
-async function setUp(kind: string, args: readonly string[] = []) {
+async function setUp(kinds: readonly string[], args: readonly string[] = []) {
   const service = await openTestService()
-  await register(service, kind, args)
-  await post(service, `/api/servers/${kind}/start`)
+  for (const kind of kinds) {
+    await register(service, kind, args)
+    await post(service, `/api/servers/${kind}/start`)
+  }
   return { service, key: await newKey(service) }
 }
+
+const shared = sharedByTests(() => setUp(['mirror', 'echo', 'deep']))
+const with900Levels = sharedByTests(() => setUp(['deep'], ['--levels=900']))
 
 /** Sends the text of the arguments as it is. */
 async function call(agent: Agent, tool: string, args: string) {
@@ -25,7 +31,7 @@ async function call(agent: Agent, tool: string, args: string) {
 
 describe.each(ERAS)('JSON of a %s agent', (era) => {
   test('a request of 64 levels reaches the server, and one of 65 levels is refused with 400 before any server is called (case 20)', async () => {
-    const { service, key } = await setUp('mirror')
+    const { service, key } = await shared()
     const agent = await Agent.open(service, key, era)
     const started = await callsStarted(service)
     // The message, its params and the arguments are three levels.
@@ -40,7 +46,7 @@ describe.each(ERAS)('JSON of a %s agent', (era) => {
   })
 
   test('10 MiB of brackets cost less CPU time than 10 MiB of zeros, and the next call is answered', async () => {
-    const { service, key } = await setUp('echo')
+    const { service, key } = await shared()
     const agent = await Agent.open(service, key, era)
     const cpuOf = async (args: string) => {
       const before = process.cpuUsage()
@@ -64,7 +70,7 @@ describe('JSON of a server', () => {
   test.each(ERAS)(
     'a message of 100,000 levels to a %s agent is dropped, and its call is answered',
     async (era) => {
-      const { service, key } = await setUp('deep')
+      const { service, key } = await shared()
       const agent = await Agent.open(service, key, era)
       for (const name of MESSAGES) {
         const params = { name: `deep__${name}`, arguments: {}, _meta: { progressToken: 'p' } }
@@ -77,7 +83,7 @@ describe('JSON of a server', () => {
   test.each(ERAS)(
     'a response of 100,000 levels fails only the call of the %s agent that it belongs to',
     async (era) => {
-      const { service, key } = await setUp('deep')
+      const { service, key } = await shared()
       const agent = await Agent.open(service, key, era)
       for (const name of ['result', 'error']) {
         const { answers } = await agent.call(`deep__${name}`)
@@ -88,7 +94,7 @@ describe('JSON of a server', () => {
   )
 
   test.each(ERAS)('messages and responses of 900 levels reach a %s agent', async (era) => {
-    const { service, key } = await setUp('deep', ['--levels=900'])
+    const { service, key } = await with900Levels()
     const agent = await Agent.open(service, key, era)
     const { answers } = await agent.call('deep__result')
     expect(JSON.stringify(answers[0]?.result)).toContain(nested(900))

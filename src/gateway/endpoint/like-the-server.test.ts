@@ -1,19 +1,25 @@
 import { describe, expect, test } from 'vitest'
 import { Exchange, LegacyAgent } from '../../../test/support/event-streams.ts'
 import { Agent, META, newKey, textOf } from '../../../test/support/gateway.ts'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { openTestService } from '../../../test/support/test-service.ts'
 
-async function setUp(kind: string, args: readonly string[] = []) {
+async function setUp(kinds: readonly string[], args: readonly string[] = []) {
   const service = await openTestService()
-  await register(service, kind, args)
-  await post(service, `/api/servers/${kind}/start`)
+  for (const kind of kinds) {
+    await register(service, kind, args)
+    await post(service, `/api/servers/${kind}/start`)
+  }
   return { service, key: await newKey(service) }
 }
 
+/** For the tests that stop and change nothing. */
+const shared = sharedByTests(() => setUp(['echo', 'mirror', 'exact']))
+
 describe.each(['legacy', 'modern'] as const)('%s agents', (era) => {
   test(`an empty cursor of a ${era} agent gets the first page of tools/list, and an unknown one is refused`, async () => {
-    const { service, key } = await setUp('echo')
+    const { service, key } = await shared()
     for (const path of ['/mcp', '/mcp/echo']) {
       const agent = await Agent.open(service, key, era, path)
       const [all, empty] = [await agent.ask('tools/list'), await agent.ask('tools/list', { cursor: '' })]
@@ -26,7 +32,7 @@ describe.each(['legacy', 'modern'] as const)('%s agents', (era) => {
   test.each([[null], [[]], ['text'], [7]])(
     `arguments of a ${era} agent that are %j reach the server, which judges them`,
     async (args) => {
-      const { service, key } = await setUp('mirror')
+      const { service, key } = await shared()
       for (const [path, name] of [
         ['/mcp', 'mirror__mirror'],
         ['/mcp/mirror', 'mirror'],
@@ -39,7 +45,7 @@ describe.each(['legacy', 'modern'] as const)('%s agents', (era) => {
   )
 
   test(`an error of a server reaches a ${era} agent as the server wrote it (bytes are bytes)`, async () => {
-    const { service, key } = await setUp('exact')
+    const { service, key } = await shared()
     const written = String.raw`"error":{"code":4711,"message":"The shelf is l\u00f6cked","data":{"big":18446744073709551615,"one":1.0,"list":[null]}}`
     for (const [path, name] of [
       ['/mcp', 'exact__fail'],
@@ -53,7 +59,7 @@ describe.each(['legacy', 'modern'] as const)('%s agents', (era) => {
   })
 
   test(`the _meta of a tool list reaches a ${era} agent at /mcp/{server_id}, also while the server sleeps`, async () => {
-    const { service, key } = await setUp('listing', ['--meta'])
+    const { service, key } = await setUp(['listing'], ['--meta'])
     const agent = await Agent.open(service, key, era, '/mcp/listing')
     const list = async () => (await agent.ask('tools/list')).answers[0]?.result
     expect(await list()).toMatchObject({ _meta: { 'a/b': [1] }, tools: [{ name: 'echo' }, {}, {}] })
@@ -65,7 +71,7 @@ describe.each(['legacy', 'modern'] as const)('%s agents', (era) => {
 })
 
 test('a server without subscriptions refuses resources/unsubscribe itself at /mcp/{server_id}', async () => {
-  const { service, key } = await setUp('echo')
+  const { service, key } = await shared()
   const agent = await LegacyAgent.open({ address: service.address, key, path: '/mcp/echo' })
   const { error } = await agent.request('resources/unsubscribe', { uri: 'x://1' }).responded()
   expect(error).toEqual({ code: -32601, message: 'Method not found: resources/unsubscribe' })
@@ -82,7 +88,7 @@ describe('the header MCP-Protocol-Version of a session', () => {
   ])(
     'a request of a session with MCP-Protocol-Version %s gets %i, as from the official SDK',
     async (version, status) => {
-      const { service, key } = await setUp('echo')
+      const { service, key } = await shared()
       const endpoint = { address: service.address, key, path: '/mcp/echo' }
       const { session } = await LegacyAgent.open(endpoint, '2025-11-25')
       const send = (method: string, body?: object) =>

@@ -232,8 +232,18 @@ const META = ajvCompiler()(
   { customOptions: { strict: false, logger: false, keywords: ['expected', 'example'] } },
 )
 
-/** Fastify's own compiler checks a schema before it compiles it, unless it is told not to. */
+const judged = new Map<string, boolean>()
+
+/** Judges each different schema once: many routes have the same. */
 function isValidSchema(schema: object): boolean {
+  const text = JSON.stringify(schema)
+  const isValid = judged.get(text) ?? compiles(schema)
+  judged.set(text, isValid)
+  return isValid
+}
+
+/** Fastify's own compiler checks a schema before it compiles it, unless it is told not to. */
+function compiles(schema: object): boolean {
   try {
     META({ schema, method: 'GET', url: '/', httpPart: 'body' } as never)
     return true
