@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { objectText } from '../../../test/support/arbitrary-json.ts'
 import { runs } from '../../../test/support/full-or-short.ts'
 import { Agent, type Era, META, newKey } from '../../../test/support/gateway.ts'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import { add } from '../../../test/support/with-servers.ts'
@@ -48,6 +49,15 @@ async function setUp(names: readonly ServerName[] = SERVERS) {
   await expect.poll(() => resourcesOf(service, key), { timeout: 30_000 }).toBe(names.length)
   return { service, key }
 }
+
+const overStdio = sharedByTests(() => setUp(['stdio', 'stdio-modern']))
+const searching = sharedByTests(async () => {
+  const opened = await setUp(['stdio', 'stdio-modern'])
+  const payload = { tool_mode: 'search' }
+  const url = '/api/agents/cursor/tools'
+  await opened.service.inject({ method: 'PUT', url, headers: AUTHORISED, payload })
+  return opened
+})
 
 /** The prompts and resources of a server are listed a moment after its tools. */
 async function resourcesOf(service: TestService, key: string): Promise<number> {
@@ -149,7 +159,7 @@ test('every number, string and key order of an agent reaches every kind of serve
           }
       },
     ),
-    { numRuns: runs(12, 200), examples: EXAMPLES },
+    { numRuns: runs(6, 200), examples: EXAMPLES },
   )
 })
 
@@ -162,7 +172,7 @@ const EXAMPLES: [string, string, boolean, boolean][] = [
 test.each(ERAS)(
   'the name of a %s agent occurs once in what a server receives, also when the agent sent it twice, so that no parser reads another one',
   async (era) => {
-    const { service, key } = await setUp(['stdio', 'stdio-modern'])
+    const { service, key } = await overStdio()
     const agent = await Agent.open(service, key, era)
     for (const server of ['stdio', 'stdio-modern']) {
       const line = await receivedLine({
@@ -183,13 +193,7 @@ test.each(ERAS)(
 test.each(ERAS)(
   'call_tool of a %s agent in search mode passes the bytes of the inner arguments',
   async (era) => {
-    const { service, key } = await setUp(['stdio', 'stdio-modern'])
-    await service.inject({
-      method: 'PUT',
-      url: '/api/agents/cursor/tools',
-      headers: AUTHORISED,
-      payload: { tool_mode: 'search' },
-    })
+    const { service, key } = await searching()
     const agent = await Agent.open(service, key, era)
     for (const server of ['stdio', 'stdio-modern']) {
       const args = `{"name":"${server}__echo","arguments":{ "a":1.0,"b":1e400,"a":-0 }}`
@@ -285,7 +289,7 @@ class LegacySession {
 test.each(ERAS)(
   'progress is reported to a %s agent with its token as it was written, also when JavaScript cannot represent it',
   async (era) => {
-    const { service, key } = await setUp(['stdio', 'stdio-modern'])
+    const { service, key } = await overStdio()
     const agent = await Agent.open(service, key, era)
     for (const server of ['stdio', 'stdio-modern'])
       for (const token of ['9007199254740993', '1e400', '"\\u0061"', '0', '1.5']) {

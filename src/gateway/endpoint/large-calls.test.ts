@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { runs } from '../../../test/support/full-or-short.ts'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { openTestService } from '../../../test/support/test-service.ts'
 import type { NewKey } from '../keys/keys.schema.ts'
@@ -42,6 +43,8 @@ async function setUp(args: readonly string[] = []) {
   return { service, send: (body: string) => send(body, session), receivedParams }
 }
 
+const shared = sharedByTests(() => setUp())
+
 const call = (args: unknown, id: unknown = 0) => ({
   jsonrpc: '2.0',
   id,
@@ -50,7 +53,7 @@ const call = (args: unknown, id: unknown = 0) => ({
 })
 
 test('arguments of any size and any JSON layout reach the server unchanged', async () => {
-  const { receivedParams } = await setUp()
+  const { receivedParams } = await shared()
   const layouts = fc.constantFrom(undefined, 1, '\t', '\r\n', '\n')
   await fc.assert(
     fc.asyncProperty(fc.jsonValue(), layouts, fc.boolean(), async (value, layout, large) => {
@@ -59,7 +62,7 @@ test('arguments of any size and any JSON layout reach the server unchanged', asy
       expect(id).toBe(7)
       expect(params).toEqual({ name: 'mirror', arguments: JSON.parse(JSON.stringify(args)) })
     }),
-    { numRuns: runs(50, 200) },
+    { numRuns: runs(30, 200) },
   )
 })
 
@@ -69,7 +72,7 @@ test.each([
 ])(
   'in a %s call with duplicate keys the last one wins, and the server receives only that one',
   async (_, padding) => {
-    const { receivedParams } = await setUp()
+    const { receivedParams } = await shared()
     const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"other__tool","arguments":{"a":1},"name":"mirror__mirror","arguments":{"b":2,"padding":"${padding}"}}}`
     expect((await receivedParams(body)).params).toEqual({ name: 'mirror', arguments: { b: 2, padding } })
   },
@@ -79,7 +82,7 @@ test.each([
   ['small', ''],
   ['large', LARGE],
 ])('invalid UTF-8 in a %s call is replaced before the server receives it', async (_, padding) => {
-  const { receivedParams } = await setUp()
+  const { receivedParams } = await shared()
   const [before, after] = JSON.stringify(call({ word: 'HERE', padding })).split('HERE')
   const body = Buffer.concat([Buffer.from(before ?? ''), Buffer.from([0xff]), Buffer.from(after ?? '')])
   expect((await receivedParams(body)).params.arguments).toEqual({ word: '\ufffd', padding })

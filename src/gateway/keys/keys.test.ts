@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
 import type { KeyView, NewKey } from './keys.schema.ts'
 
@@ -60,6 +61,8 @@ test('managing keys needs the token, and a gateway key gives no access to /api',
     expect((await service.inject({ url: '/api/keys', headers })).statusCode).toBe(401)
 })
 
+const shared = sharedByTests(setUp)
+
 test.each([
   {},
   { agent_type: '' },
@@ -67,6 +70,6 @@ test.each([
   { agent_type: 'x', name: 'a\nb' },
   { agent_type: 'x', more: 1 },
 ])('a key with the input %j is refused', async (payload) => {
-  const { request } = await setUp()
+  const { request } = await shared()
   expect((await request('POST', '', payload)).statusCode).toBe(422)
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { covers } from '../../../test/support/covers.ts'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import {
   AUTHORISED as headers,
   openTestService,
@@ -86,6 +87,8 @@ test('a STDIO server is not found as an HTTP server', async () => {
   expect((await service.inject('/api/servers/a')).statusCode).toBe(200)
 })
 
+const empty = sharedByTests(() => openTestService())
+
 test.each([
   'file:///etc/passwd',
   'data:text/plain,x',
@@ -99,7 +102,7 @@ test.each([
   'https://a.example/mcp?key=***',
   'https://[::1',
 ])('the URL %s is refused as invalid', async (bad) => {
-  const service = await openTestService()
+  const service = await empty()
   const reply = await add(service, { name: 'a', url: bad })
   expect(reply.json()).toMatchObject({ status: 422, code: 'invalid_input', errors: [{ path: '/url' }] })
 })
@@ -111,7 +114,7 @@ test.each([
   'http://[fe80::1]/',
   'http://metadata.google.internal/',
 ])('the URL %s is refused as a blocked address', async (bad) => {
-  const service = await openTestService()
+  const service = await empty()
   expect((await add(service, { name: 'a', url: bad })).json()).toMatchObject({
     status: 422,
     code: 'blocked_address',
@@ -131,7 +134,7 @@ test.each([
   [{ 'X-A': 'a', 'x-a': 'b' }],
   [{ 'X-A': '***' }],
 ])('the headers %j are refused', async (bad) => {
-  const service = await openTestService()
+  const service = await empty()
   expect((await add(service, { ...docs, headers: bad })).json()).toMatchObject({
     status: 422,
     code: 'invalid_input',

@@ -1,7 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import { definition, get, post } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
 import { add } from '../../../test/support/with-servers.ts'
@@ -163,10 +164,16 @@ const FAILING: Readonly<Record<string, Failing>> = {
   },
 }
 
+/** Each test deletes its server, and with it what is known of it. */
+const shared = sharedByTests(() => openTestService())
+
 test.each(Object.entries(FAILING))(
   'the error of %s has the cause and the next action',
   async (_, expected) => {
-    const service = await openTestService()
+    const service = await shared()
+    onTestFinished(async () => {
+      await service.inject({ method: 'DELETE', url: '/api/servers/it', headers: AUTHORISED })
+    })
     expect((await add(service, { ...expected.server, name: 'it' })).statusCode).toBe(201)
     const started = await post(service, '/api/servers/it/start')
     expect(started.statusCode).toBe(expected.code === 'start_timeout' ? 504 : 502)

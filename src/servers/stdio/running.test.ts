@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { covers } from '../../../test/support/covers.ts'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import { definition, get, post, register, until } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
 import { add } from '../../../test/support/with-servers.ts'
@@ -391,6 +392,8 @@ describe('update', () => {
     })
   })
 
+  const empty = sharedByTests(() => openTestService())
+
   test.each([
     [{ auto_start: true, start_mode: 'manual' }, '/auto_start'],
     [{ auto_start: false, start_mode: 'eager' }, '/auto_start'],
@@ -400,7 +403,7 @@ describe('update', () => {
     [{ restart: { delay: 1 } }, '/restart/delay'],
     [{ idle_timeout_s: '300' }, '/idle_timeout_s'],
   ])('the settings %j are refused', async (input, path) => {
-    const service = await openTestService()
+    const service = await empty()
     const reply = await add(service, definition('echo', [], input))
     expect(reply.json()).toMatchObject({ status: 422, errors: [{ path }] })
   })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { covers } from '../../../test/support/covers.ts'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import {
   AUTHORISED as headers,
   openTestService,
@@ -265,13 +266,15 @@ describe('import', () => {
     ).toEqual(['bad refused', 'good created', 'worse refused'])
   })
 
+  const empty = sharedByTests(() => openTestService())
+
   test.each([
     [{ snippet: 'hello' }, 'No server was found'],
     [{ snippet: '{"mcpServers": {' }, ''],
     [{ dry_run: true }, 'Send exactly one of'],
     [{ snippet: '{}', servers: {} }, 'Send exactly one of'],
   ])('the import of %j is refused', async (body, sentence) => {
-    const service = await openTestService()
+    const service = await empty()
     const reply = await run(service, body)
     expect(reply).toMatchObject({ status: 422, code: 'invalid_input' })
     expect(reply.detail).toContain(sentence)

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
+import { sharedByTests } from '../../../test/support/lifetime.ts'
 import { get, post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import { HTTP_SERVER, SERVER } from '../../../test/support/with-servers.ts'
@@ -50,6 +51,12 @@ describe.each([
     expect((await send(service, verb, `${url}/${id}`, { tools: {} })).json().tools).toEqual({})
   })
 
+  const withServer = sharedByTests(async () => {
+    const service = await openTestService()
+    expect((await send(service, 'POST', url, server)).statusCode).toBe(201)
+    return service
+  })
+
   test.each<[string, object, string]>([
     ['one alias for two tools', { tools: { a: { alias: 'x' }, b: { alias: 'x' } } }, '/tools/b/alias'],
     ['an empty alias', { tools: { a: { alias: '' } } }, '/tools/a/alias'],
@@ -71,10 +78,10 @@ describe.each([
       '/tools',
     ],
   ])('%s is refused on creation and on update', async (_, fields, path) => {
-    const service = await openTestService()
+    const service = await withServer()
     const refused = { status: 422, code: 'invalid_input', errors: [{ path }] }
-    expect((await send(service, 'POST', url, { ...server, ...fields })).json()).toMatchObject(refused)
-    expect((await send(service, 'POST', url, server)).statusCode).toBe(201)
+    const other = { ...server, name: 'another' }
+    expect((await send(service, 'POST', url, { ...other, ...fields })).json()).toMatchObject(refused)
     expect((await send(service, verb, `${url}/${id}`, fields)).json()).toMatchObject(refused)
   })
 
