@@ -62,12 +62,8 @@ test('on an empty computer, npx toolroom init --import all --connect cursor,clau
   }
 
   await npx('down')
-  // One command of npx after the first proves that it finds the package again. The rest is the same program.
-  const { stdout: restored } = await run(process.execPath, [copy, 'backup', 'restore', '--all', '--yes'], {
-    env,
-  })
-  expect(restored).not.toBe('')
-  await run(process.execPath, [copy, 'service', 'uninstall'], { env, cwd: home })
+  await npx('backup', 'restore', '--all', '--yes')
+  await npx('service', 'uninstall')
   for (const [path, text] of Object.entries(files)) expect(readFileSync(path, 'utf8'), path).toBe(text)
   expect(await leftAfter(mark)).toBe(0)
   expect(existsSync(join(home, '.config/systemd'))).toBe(false)

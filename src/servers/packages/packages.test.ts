@@ -34,11 +34,6 @@ const post = (service: TestService, url: string, payload?: object) =>
 const named = async (service: TestService, ...names: string[]) =>
   (await installed(service)).filter(({ name }) => names.includes(name))
 
-/** For tests that need it installed, by whichever test: npm takes half a second of CPU time. */
-async function haveInstalled(service: TestService, name: string): Promise<PackageView> {
-  return (await named(service, name))[0] ?? (await install(service, { name }))
-}
-
 /** Everything that is left of these packages, and of installs that did not end. */
 const foldersOf = (service: TestService, ...ids: string[]) =>
   packageFolders(service.data).filter((name) => name === '.staging' || ids.includes(name))
@@ -96,7 +91,7 @@ describe('installing', () => {
         expect((await packages<PackageView>(service, 'GET', `/${each}`)).body.name, each).toBe('@acme/a')
       expect((await packages(service, 'DELETE', `/${key}`)).status, key).toBe(204)
     }
-    const { id } = await haveInstalled(service, 'plain')
+    const { id } = await install(service, { name: 'plain' })
     expect(id).toBe('plain')
     expect((await packages(service, 'DELETE', '/plain')).status).toBe(204)
     expect((await packages(service, 'DELETE', '/plain')).status).toBe(404)
@@ -333,7 +328,7 @@ describe('updating', () => {
   test('a refresh finds newer and deprecated versions, names those that it could not ask for, and installs nothing', async () => {
     const { service, registry } = await houseWith(['popular'], ['weather-mcp'])
     const names = ['popular', 'weather-mcp']
-    for (const name of names) await haveInstalled(service, name)
+    for (const name of names) await install(service, { name })
     registry.publish(toolPackage('popular', '1.0.0', { deprecated: 'use 2' }))
     registry.publish(toolPackage('popular', '2.0.0'))
     registry.faults.set('weather-mcp', 'server_error')
@@ -373,7 +368,7 @@ describe('searching', () => {
       ['weather-mcp', '1.0.0'],
       ['weather', '9.0.0', { manifest: { keywords: ['sky'], description: 'Plain weather' } }],
     )
-    await haveInstalled(service, 'weather-mcp')
+    await install(service, { name: 'weather-mcp' })
     const reply = await service.inject({
       method: 'POST',
       url: '/api/packages/search',
