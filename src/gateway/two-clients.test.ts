@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { AnsweringAgent } from '../../test/support/answering-agent.ts'
-import { runs } from '../../test/support/full-or-short.ts'
 import { type Era, newKey } from '../../test/support/gateway.ts'
 import { randomFrom } from '../../test/support/random.ts'
 import { definition, get, post } from '../../test/support/running-servers.ts'
@@ -8,8 +7,8 @@ import { openTestService, type TestService } from '../../test/support/test-servi
 
 const ALL = { elicitation: {}, sampling: {}, roots: { listChanged: true } }
 const TOOLS = ['elicit', 'sample', 'roots', 'log'] as const
-/** In each of eight cells, three calls at once: together more than 1,000 in `npm run goals`. */
-const ROUNDS = runs(15, 45)
+/** In each of eight cells, three calls at once: together more than 1,000. */
+const ROUNDS = 45
 
 type Sharing = 'auto' | 'shared' | 'per_agent' | 'per_session'
 
