@@ -25,7 +25,7 @@ export default defineConfig({
     // A test that waits for something fails when it does not happen, not when the machine is slow.
     expect: { poll: { timeout: 60_000, interval: 20 } },
     pool: 'forks',
-    maxWorkers: 5, // on two cores: many tests wait for a timer, a disk or a process most of the time
+    maxWorkers: 4, // on two cores: many tests wait for a timer, a disk or a process most of the time
     sequence: { sequencer: WaitingBesideComputing },
     setupFiles: ['test/support/environment.ts'],
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts'],
