@@ -45,9 +45,9 @@ export function launchBrowser(path = quickPath): Promise<Browser> {
   return chromium.launch({ ...(path && { executablePath: path }), args })
 }
 
-/** A browser of its own, with all that Chromium has; closed after the test. */
-export async function openBrowser(): Promise<Browser> {
-  const browser = await launchBrowser(executablePath)
+/** A browser of its own, closed after the test. With `all`, it is the program that people have. */
+export async function openBrowser(all = false): Promise<Browser> {
+  const browser = await launchBrowser(all ? executablePath : quickPath)
   onTestFinished(() => browser.close())
   return browser
 }

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { openBrowser as openFullBrowser } from '../support/browser.ts'
+import { openBrowser as openOwnBrowser } from '../support/browser.ts'
 import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
 import { sharedDashboard } from './support/dashboard.ts'
 
@@ -39,7 +39,7 @@ describe.runIf(executablePath)('notices and the palette', () => {
 
   test('a crash is announced at once and other notices politely; a notification is shown only after a click allowed it, once per server and event; a muted server is quiet', async () => {
     const dashboard = await shared()
-    const browser = await openFullBrowser() // the other one has no notifications
+    const browser = await openOwnBrowser(true) // the other one has no notifications
     const { page, complaints } = await openPage(browser)
     await page.context().grantPermissions(['notifications'])
     await recordNotifications(page)
