@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { MAIN } from '../../../test/support/bridge.ts'
@@ -93,6 +95,35 @@ test('a denied login exits 1 and says who denied it, also after an earlier denia
   const login = run(at(service), 'login', 'linear')
   await fetch(await login.addressIn('stdout'))
   expect((await login.ended).code).toBe(0)
+})
+
+test('a denial that comes before the command waits for one is seen at once', async () => {
+  const { service, next } = await openWithServer()
+  next.decision = 'deny'
+  let denied: Promise<unknown> | undefined
+  let reads = 0
+  // Once the address is printed, every question about the login has to wait until it was denied.
+  const between = createServer(async (request, response) => {
+    const isAboutLogin = request.method === 'GET' && request.url?.endsWith('/login')
+    if (isAboutLogin && login.output.stdout.includes('/authorize?')) {
+      denied ??= login.addressIn('stdout').then(fetch)
+      await denied
+      reads += 1
+    }
+    const headers = { ...request.headers, host: new URL(service.address).host }
+    const { method, url: path } = request
+    const onward = httpRequest(new URL(path ?? '', service.address), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(response)
+    })
+    request.pipe(onward)
+  })
+  await once(between.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void between.close())
+  const { port } = between.address() as AddressInfo
+  const login = run(at(service), 'login', 'linear', '--no-browser', '--url', `http://127.0.0.1:${port}`)
+  expect(await login.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('denied') })
+  expect(reads).toBe(1)
 })
 
 test.runIf(process.platform === 'linux')(

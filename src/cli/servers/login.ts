@@ -12,8 +12,7 @@ type Outcome = Schemas['ServerLoginOutcome']
 /** The issuer is asked for registration and discovery before the answer. */
 const LOGIN_MS = 60_000
 const POLL_MS = 500
-/** After the browser has come back, the tokens are requested, and the server is connected. */
-const SETTLE_MS = 40_000
+const SETTLE_MS = 40_000 // for the request of the tokens and the connection, after the browser has come back
 
 /** `toolroom login SERVER`: logs in to an HTTP server, in a browser on this computer or on another one. */
 export const login: Run = async ({ api, service, given, note, emit }) => {
@@ -31,13 +30,15 @@ export const login: Run = async ({ api, service, given, note, emit }) => {
     .filter((scope) => scope !== '')
   const input = { ...(scopes && { scopes }), ...(given.is('fresh') && { fresh: true }) }
   const started = (await service.request('POST', path, input, LOGIN_MS)) as Schemas['LoginStart']
+  // With the error of an earlier login: it stays until this one is finished. A browser may be back at once.
+  const begun = { ...server, ...(await api.get('/api/http-servers/{id}/login', { path: { id: server.id } })) }
   const page = started.redirect_uri.startsWith('https:') ? started.start_url : started.authorization_url
   say(`To log in to ${server.name} at ${new URL(started.issuer).host}, open this address:\n  ${page}`)
   const opener = given.is('no-browser') ? undefined : browserOpener(process.platform, process.env)
   if (opener && !(await openInBrowser(opener, page))) say('No browser could be opened.')
   const paste = pastedLogin(service, path, say)
   try {
-    return shownOutcome(await Promise.race([browserLogin(api, server, started.expires_at), paste.outcome]))
+    return shownOutcome(await Promise.race([browserLogin(api, begun, started.expires_at), paste.outcome]))
   } finally {
     paste.close()
   }
@@ -51,7 +52,6 @@ async function browserLogin(api: Api, server: HttpServer, expiresAt: string): Pr
   const path = { id: server.id }
   const outcome = { server_id: server.id, server_name: server.name, ok: true, tools: null, problem: null }
   const read = async () => (await api.get('/api/http-servers/{id}/login', { path })).auth
-  const { error: before } = await read() // of an earlier login; it stays until this one is finished
   let endedAt: number | undefined
   for (;;) {
     await sleep(POLL_MS)
@@ -62,7 +62,7 @@ async function browserLogin(api: Api, server: HttpServer, expiresAt: string): Pr
     endedAt ??= performance.now()
     const isLate = performance.now() - endedAt > SETTLE_MS
     const hasFailed = state === 'logged_in' ? error?.code !== 'unavailable' : state !== 'expired'
-    if (error && hasFailed && (error.message !== before?.message || isLate))
+    if (error && hasFailed && (error.message !== server.auth.error?.message || isLate))
       return { ...outcome, ok: false, problem: error }
     if (state === 'logged_in') {
       const { status, tool_count } = await api.get('/api/http-servers/{id}', { path })
