@@ -93,7 +93,8 @@ test('a line of 1 MB is masked in linear time, as fast as its parts can be looke
       const most = Math.max(200, 8 * cpuOf(() => least(line))) // on a free core the control takes about 40 ms, and the mask 3 times that
       const whole = cpuOf(mask, (ms) => ms < most && isLinear(ms))
       expect(whole).toBeLessThan(most)
-      if (!isLinear(whole)) expect(whole / half).toBeLessThan(3.5)
+      // Many parts move to another kind of memory at one size: a step, after which twice the text takes twice the time.
+      if (!isLinear(whole)) expect(cpuOf(() => maskLine(line + line, visible)) / whole).toBeLessThan(3.5)
     }),
     { numRuns: runs(3, 50), endOnFailure: true },
   )
