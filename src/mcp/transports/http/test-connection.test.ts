@@ -33,7 +33,7 @@ test('a healthy server passes every step, and each step has a detail', async () 
     ['tools_list', true, 'It offers 1 tool'],
   ])
   const sum = report.steps.reduce((total, { ms }) => total + ms, 0)
-  expect(Math.abs(sum - report.latency_ms)).toBeLessThan(5)
+  expect(report.latency_ms).toBeCloseTo(sum, 5)
   await expect.poll(faults.open).toEqual([])
 })
 

@@ -55,7 +55,7 @@ export async function testConnection({ timeoutMs = 10_000, ...options }: Options
     }))
     return {
       ok: failure === undefined,
-      latency_ms: rounded(performance.now() - startedAt),
+      latency_ms: rounded(steps.reduce((sum, { ms }) => sum + ms, 0)),
       steps,
       transport: transport === undefined || transport === 'stdio' ? null : transport,
       protocol_version: handshake?.protocol_version ?? null,
