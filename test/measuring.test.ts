@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { figure } from './support/figure.ts'
@@ -7,16 +8,18 @@ import { expectLinear } from './support/linear.ts'
 import { type Moment, ownMs, stopwatch } from './support/measuring.ts'
 
 const WORK_MS = 200
+const TICK_MS = 10 // of /proc/<pid>/stat
 
-/** Keeps this thread busy for a CPU time, however long that takes. */
+/** Keeps this thread busy for a CPU time, however long that takes. Other threads of the process do not count. */
 function work(ms = WORK_MS): number {
-  const startedAt = process.cpuUsage()
-  const usedMs = () => {
-    const { user, system } = process.cpuUsage(startedAt)
-    return (user + system) / 1000
+  const cpuMs = () => {
+    const stat = readFileSync(`/proc/self/task/${process.pid}/stat`, 'utf8')
+    const [user = 0, system = 0] = stat.slice(stat.lastIndexOf(')')).split(' ').slice(12, 14).map(Number)
+    return (user + system) * TICK_MS
   }
-  while (usedMs() < ms);
-  return usedMs()
+  const before = cpuMs()
+  while (cpuMs() - before < ms);
+  return cpuMs() - before
 }
 
 /** Processes that take every core, and end by themselves. A shell starts sooner than Node. */
