@@ -1,20 +1,23 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
+/** Long files that mostly wait for timers, disks and processes, and long files that mostly compute. */
+const WAITING = ['/test/goals/', '/test/e2e/']
+const COMPUTING = ['/test/', '/scripts/']
+
 /**
- * The tests of `test/` wait for timers, disks, processes and the browser half of their time; those in `src/` compute, apart
- * from those of processes. So that the processor is in use all the time, both kinds run side by side from the first minute to
- * the last, and a worker gets nothing long at the end.
+ * The longest files first, so that no worker is left with one of them at the end; and those that wait beside those that
+ * compute, so that the processor is in use all the time.
  */
-class WaitingBesideComputing extends BaseSequencer {
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const isIn = (folder: string) => (file: TestSpecification) => file.moduleId.includes(folder)
-    const waiting = [...sorted.filter(isIn('/src/supervisor/')), ...sorted.filter(isIn('/test/'))]
-    const computing = sorted.filter((file) => !waiting.includes(file))
-    const perFile = computing.length / waiting.length
-    const beside = (n: number) => computing.slice(Math.ceil(n * perFile), Math.ceil((n + 1) * perFile))
-    return waiting.length === 0 ? computing : waiting.flatMap((file, n) => [file, ...beside(n)])
+    const isIn = (folders: string[]) => (file: TestSpecification) =>
+      folders.some((folder) => file.moduleId.includes(folder))
+    const waiting = sorted.filter(isIn(WAITING))
+    const computing = sorted.filter((file) => isIn(COMPUTING)(file) && !waiting.includes(file))
+    const long = waiting.flatMap((file, n) => [file, ...computing.slice(n, n + 1)])
+    return [...new Set([...long, ...computing, ...sorted])]
   }
 }
 
@@ -26,7 +29,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000, interval: 20 } },
     pool: 'forks',
     maxWorkers: 4, // on two cores: many tests wait for a timer, a disk or a process most of the time
-    sequence: { sequencer: WaitingBesideComputing },
+    sequence: { sequencer: LongestFirst },
     setupFiles: ['test/support/environment.ts'],
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts'],
     // One process for many files: loading the whole service takes longer than most of these tests. No test may leave a

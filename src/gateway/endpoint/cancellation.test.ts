@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { openHttp } from '../../../test/fixtures/http/sites.ts'
 import { type Exchange, LegacyAgent, modernRequest, textIn } from '../../../test/support/event-streams.ts'
 import { newKey } from '../../../test/support/gateway.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
@@ -106,24 +107,38 @@ test('deleting a key cancels its pending requests, in both eras', async () => {
   await cancelled(2)
 })
 
+/** A call over REST whose client leaves when `isWaiting`; the status and the error under which it is recorded. */
+async function recordedAs(service: TestService, path: string, isWaiting: () => Promise<boolean>) {
+  const leave = new AbortController()
+  const call = fetch(`${service.address}${path}/tools/any/call`, {
+    method: 'POST',
+    headers: { ...AUTHORISED, 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: '{"arguments":{},"timeout_s":10}',
+    signal: leave.signal,
+  })
+  await expect.poll(isWaiting).toBe(true)
+  leave.abort()
+  await call.then((response) => response.text()).catch(() => {})
+  const calls = async () => (await service.inject({ url: '/api/calls', headers: AUTHORISED })).json().items
+  await expect.poll(async () => (await calls()).length).toBe(1)
+  const [{ status, error_code }] = await calls()
+  return [status, error_code]
+}
+
 test('a call that is cancelled while its server starts is recorded as cancelled, not as a start that took too long', async () => {
   const service = await openTestService()
   const silent = { name: 'silent', command: process.execPath, args: ['-e', 'process.stdin.resume()'] }
   await post(service, '/api/servers', silent)
-  const abort = new AbortController()
-  const call = fetch(`${service.address}/api/servers/silent/tools/any/call`, {
-    method: 'POST',
-    headers: { ...AUTHORISED, 'content-type': 'application/json', accept: 'text/event-stream' },
-    body: '{"arguments":{}}',
-    signal: abort.signal,
-  })
-  const state = async () =>
-    (await service.inject({ url: '/api/servers/silent', headers: AUTHORISED })).json().status
-  await expect.poll(state).toBe('starting')
-  abort.abort()
-  await call.then((response) => response.text()).catch(() => {})
-  const calls = async () => (await service.inject({ url: '/api/calls', headers: AUTHORISED })).json().items
-  await expect
-    .poll(calls)
-    .toMatchObject([{ server_id: 'silent', status: 'cancelled', error_code: 'cancelled' }])
+  const isStarting = async () =>
+    (await service.inject({ url: '/api/servers/silent', headers: AUTHORISED })).json().status === 'starting'
+  expect(await recordedAs(service, '/api/servers/silent', isStarting)).toEqual(['cancelled', 'cancelled'])
+})
+
+test('a call that is cancelled while its HTTP server is being connected is recorded as cancelled, not as a timeout', async () => {
+  const service = await openTestService()
+  const site = await openHttp(() => {}) // does not answer
+  onTestFinished(() => site.close())
+  await post(service, '/api/http-servers', { name: 'silent', url: site.origin, timeouts: { connect_s: 3 } })
+  const isAsked = async () => site.received.length > 0
+  expect(await recordedAs(service, '/api/http-servers/silent', isAsked)).toEqual(['cancelled', 'cancelled'])
 })

@@ -72,7 +72,7 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
     /** Runs a call of a tool. */
     async record(
       server: Called,
-      { tool, by, args, waits }: ToolCall,
+      { tool, by, args, waits, options }: ToolCall,
       run: (times: CallTimes) => Promise<CallResult>,
     ): Promise<CallResult> {
       const started_at = now()
@@ -123,7 +123,9 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
         if (waits) afterResponses.run(record)
         else record()
         return result
-      } catch (error) {
+      } catch (caught) {
+        const isCancelled = options.signal?.aborted && !(caught instanceof CallFailure) // before it was sent
+        const error = isCancelled ? new CallFailure('cancelled', 'It was cancelled') : caught
         const reason = error instanceof CallFailure ? error.reason : undefined
         const status = reason === 'timeout' || reason === 'cancelled' ? reason : 'error'
         const byAgent = call.agent_type !== null

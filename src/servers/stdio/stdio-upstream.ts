@@ -2,7 +2,6 @@ import { AppError } from '../../kernel/errors.ts'
 import type { Plan } from '../../kernel/server-plan.ts'
 import type { LastError, StartOutcome } from '../../kernel/server-state.ts'
 import { within } from '../../kernel/time-limit.ts'
-import { CallFailure } from '../../mcp/protocol/call-failure.ts'
 import type { CallingClient, CallResult, InstanceOwner } from '../../mcp/protocol/call-options.ts'
 import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import { MODERN_VERSION } from '../../mcp/protocol/mcp-constants.ts'
@@ -209,7 +208,6 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
   ): Promise<void> {
     const { server } = this
     const outcome = await within(start, timeoutMs, signal)
-    if (signal?.aborted) throw new CallFailure('cancelled', 'It was cancelled while the server started')
     if (outcome === 'late')
       throw new AppError('start_timeout', `'${server.name}' did not start within ${timeoutMs / 1000} s`)
     if (!outcome.ok) throw startError(server, outcome.error, this.deps.engine.life(this.id))
