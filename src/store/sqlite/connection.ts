@@ -55,8 +55,8 @@ export class Connection {
     this.#statements.delete(sql)
     const statement = kept ?? this.#db.prepare(sql)
     this.#statements.set(sql, statement)
-    const [oldest = sql] = this.#statements.keys()
-    if (this.#statements.size > KEPT_STATEMENTS) this.#statements.delete(oldest)
+    const oldest = this.#statements.size > KEPT_STATEMENTS ? this.#statements.keys().next().value : undefined
+    if (oldest !== undefined) this.#statements.delete(oldest)
     return statement
   }
 

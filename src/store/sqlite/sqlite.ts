@@ -71,7 +71,7 @@ function addonInUsualPlace(): SqliteModule | undefined {
   return module.exports as SqliteModule
 }
 
-/** Each start switches to the log, as closing switches back. No sync: either state of a file with pages is right. */
+/** Each start switches to the write-ahead log, as closing switches back. A file with pages needs no sync for that. */
 export const WAL_PRAGMAS = 'PRAGMA synchronous = OFF; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;'
 
 /**

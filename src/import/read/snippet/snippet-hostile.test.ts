@@ -97,8 +97,7 @@ const HOSTILE = [
   ['a link in a link', `https://vscode.dev/redirect?url=${fill('vscode:mcp/install?').slice(100)}`],
 ] as const
 
-// One or two of each notation: JSON, fences, quotes, a command, TOML and a link.
-test.each(some(HOSTILE, 4))('a megabyte of %s is parsed within 10 s', (_, text) => {
+test.each(some(HOSTILE, 2))('a megabyte of %s is parsed within 10 s', (_, text) => {
   expect(text.length).toBeLessThanOrEqual(MEGABYTE)
   const spent = stopwatch()
   checked(() => parseSnippet(text))
