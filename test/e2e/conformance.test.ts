@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest'
-import { REVISIONS, runSuite } from '../conformance/suite.mjs'
-import { expectConformant } from '../support/conformance.ts'
+import { REVISIONS } from '../conformance/suite.mjs'
+import { conformanceOf, expectConformant } from '../support/conformance.ts'
 import { FULL } from '../support/full-or-short.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { definition } from '../support/running-servers.ts'
@@ -8,13 +8,9 @@ import { openService } from '../support/service-process.ts'
 
 /** The official suite, through the gateway, against our own fixture as a STDIO server. It waits more than it works. */
 const SHARING = ['auto', 'shared', 'per_agent', 'per_session'] as const
-/** `npm test` runs each revision and each sharing, the two that start more processes in different revisions. */
+/** `npm test` runs each revision with one process for all clients, and with one for each. */
 const CHOSEN = (revision: string) =>
-  FULL
-    ? SHARING
-    : revision === '2025-11-25'
-      ? (['auto', 'per_session'] as const)
-      : (['shared', 'per_agent'] as const)
+  SHARING.filter((sharing) => FULL || sharing === (revision === '2025-11-25' ? 'per_session' : 'shared'))
 
 describe.each(REVISIONS)('the revision %s', (revision) => {
   const reports = sharedByTests(async () => {
@@ -24,7 +20,7 @@ describe.each(REVISIONS)('the revision %s', (revision) => {
     const run = async (sharing: string) => {
       const { id } = await add({ ...definition('conformance'), name: sharing, sharing })
       await start(id)
-      return [sharing, await runSuite({ url: `${address}/mcp/${id}`, revision, headers })] as const
+      return [sharing, await conformanceOf({ url: `${address}/mcp/${id}`, revision, headers })] as const
     }
     return new Map(await Promise.all(CHOSEN(revision).map(run)))
   })

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { type Count, counted, type Program, pathOf, traced } from '../support/counted-program.ts'
 import { ownFolder } from '../support/folder.ts'
+import { runs } from '../support/full-or-short.ts'
 import { AUTHORISED } from '../support/test-service.ts'
 
 const CALLS = 300
@@ -12,7 +13,7 @@ const MOST = 1.2
 const TOP = 25
 /** What runs by the clock is not part of a call, and would count more on a busy machine. It is measured without calls. */
 const IDLE_MS = 3000
-const MANY = 5000
+const MANY = runs(3000, 5000)
 const IN_FLIGHT = 64
 const MOST_BYTES = 300
 const TOOL = 'echo__echo'

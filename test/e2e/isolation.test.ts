@@ -6,6 +6,7 @@ import { Engine } from '../../src/supervisor/places/container/engine.ts'
 import { findImage } from '../../src/supervisor/places/container/images.ts'
 import { canRun, startEngine } from '../support/engines.ts'
 import { onDisk } from '../support/folder.ts'
+import { some } from '../support/full-or-short.ts'
 import { imageRegistry } from '../support/image-registry.ts'
 import { atEnd, sharedByTests } from '../support/lifetime.ts'
 import { PLACES, refusedNamespaces, withoutBubblewrap } from '../support/places.ts'
@@ -80,7 +81,7 @@ test.each(['', '-v', 'a b', 'a$(b)', '/a'])('%j is not the name of an image', as
   expect((await ask('POST', '/images/pull', { image })).status).toBe(422)
 })
 
-describe.each(['docker', 'podman'] as const)('with %s', (name) => {
+describe.each(some(['docker', 'podman'] as const, 2, 1))('with %s', (name) => {
   const engineTest = test.skipIf(!canRun(name))
   const running = sharedByTests(async () => {
     const { socket } = await startEngine(name)

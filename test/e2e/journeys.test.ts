@@ -70,8 +70,17 @@ async function filesRunBy(
 
 const maps = new Map<string, { readonly text: string; readonly map: SourceMap } | undefined>()
 
+const sources = new Map<string, string[]>()
+
 /** The source file of a function of ours, below src/. */
-function sourceOf({ url, at }: Count): string[] {
+function sourceOf(count: Count): string[] {
+  const key = `${count.url} ${count.at}`
+  const known = sources.get(key) ?? findSource(count)
+  sources.set(key, known)
+  return known
+}
+
+function findSource({ url, at }: Count): string[] {
   if (!url.startsWith('file:')) return []
   const file = fileURLToPath(url)
   if (!maps.has(file)) {

@@ -6,6 +6,7 @@ import { Engine } from '../../src/supervisor/places/container/engine.ts'
 import { commandLine, listPids } from '../../src/supervisor/platform/linux/proc.ts'
 import { canRun, NODE_IMAGE, startEngine } from '../support/engines.ts'
 import { onDisk, ownFolder } from '../support/folder.ts'
+import { some } from '../support/full-or-short.ts'
 import { Agent, newKey, textOf } from '../support/gateway.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { PLACES, refusedNamespaces, withoutBubblewrap } from '../support/places.ts'
@@ -66,7 +67,8 @@ test('without bubblewrap, a server fails with sandbox_unavailable and nothing is
   await expectNotStarted(service, /there is no program bwrap in PATH/)
 })
 
-describe.each(['docker', 'podman'] as const)('with %s', (name) => {
+// In the short form, src/supervisor/places/places.test.ts has the other one.
+describe.each(some(['docker', 'podman'] as const, 2))('with %s', (name) => {
   const engineTest = test.skipIf(!canRun(name))
   const running = sharedByTests(async () => {
     const { socket } = await startEngine(name)

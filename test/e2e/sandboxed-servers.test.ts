@@ -3,6 +3,7 @@ import { npmOfThisComputer } from '../../scripts/outside-env.mjs'
 import { SERVERS } from '../../scripts/verify-sandbox/servers.mjs'
 import { tryServer } from '../../scripts/verify-sandbox/try-server.mjs'
 import { onDisk } from '../support/folder.ts'
+import { some } from '../support/full-or-short.ts'
 import { PLACES } from '../support/places.ts'
 import { openService } from '../support/service-process.ts'
 
@@ -13,7 +14,12 @@ const sandbox = PLACES.find(({ name }) => name === 'sandbox')
 const NAMES = ['filesystem', 'memory']
 
 describe.skipIf(!sandbox?.isThere)('with sandbox', () => {
-  test.each(SERVERS.filter(({ name }) => NAMES.includes(name)))(
+  test.each(
+    some(
+      SERVERS.filter(({ name }) => NAMES.includes(name)),
+      2,
+    ),
+  )(
     '$name from its installed package gets the isolation that its trials suggest, and works in it as without',
     async (server) => {
       const service = await openService({ env: npmOfThisComputer() })

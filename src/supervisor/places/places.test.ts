@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { onDisk } from '../../../test/support/folder.ts'
+import { FULL } from '../../../test/support/full-or-short.ts'
 import { atEnd, sharedByTests } from '../../../test/support/lifetime.ts'
 import { PLACES, type PlaceOfTest } from '../../../test/support/places.ts'
 import { post, register, until } from '../../../test/support/running-servers.ts'
@@ -10,7 +11,10 @@ onDisk()
 
 const OWN_CODE: Readonly<Record<string, string>> = { none: 'local', docker: 'container', podman: 'container' }
 
-describe.each(PLACES.map((place) => [place.name, place] as const))('with %s', (name, { isThere, open }) => {
+// In the short form, test/e2e/places.test.ts has docker.
+const CHOSEN = PLACES.filter(({ name }) => FULL || name !== 'docker')
+
+describe.each(CHOSEN.map((place) => [place.name, place] as const))('with %s', (name, { isThere, open }) => {
   const placeTest = test.skipIf(!isThere)
   const opened = sharedByTests(async () => {
     const place = await open()
