@@ -1,5 +1,6 @@
 // npm run goals: the reliability goals at full length, and a table of their figures. `npm test` runs a short version of the
-// same files. Needs a machine that does nothing else. Arguments are passed to vitest; a file name selects its goals.
+// same files. Needs a machine that does nothing else, for about an hour; with --night, some goals run for hours. Other
+// arguments are passed to vitest; a file name selects its goals.
 import { GOALS, goalsIn, scriptsOfGoals } from './goal-list.mjs'
 import { prepare } from './prepare.mjs'
 import { runTests } from './report.mjs'
@@ -16,20 +17,36 @@ const ALSO = ['test/goals', 'test/cli', 'test/web']
 
 await prepare()
 const scripts = scriptsOfGoals()
-const given = process.argv.slice(2)
-const files = given.some((arg) => !arg.startsWith('-'))
-  ? []
-  : [...new Set([...ALSO, ...alsoLong(), ...[...scripts.values()].flat()])]
-const limits = [`--testTimeout=${PATIENCE_MS}`, `--hookTimeout=${PATIENCE_MS}`, '--no-file-parallelism']
+const given = process.argv.slice(2).filter((arg) => arg !== '--night')
 const { env } = await findSystemTools()
-const { code, tests, figures } = await runTests([...files, ...limits, ...given], {
-  ...env,
-  TOOLROOM_GOALS: 'full',
-})
+const form = { ...env, TOOLROOM_GOALS: process.argv.includes('--night') ? 'night' : 'full' }
+const limits = [`--testTimeout=${PATIENCE_MS}`, `--hookTimeout=${PATIENCE_MS}`]
+const alone = [...limits, '--no-file-parallelism', ...given]
+const rounds = given.some((arg) => !arg.startsWith('-'))
+  ? [await runTests(alone, form, true)]
+  : await runAll()
+const tests = rounds.flatMap((round) => round.tests)
+const figures = rounds.flatMap((round) => round.figures)
 
 const rows = Object.keys(GOALS).flatMap(rowsOf)
 print([['Goal', 'Promise', 'Script', 'Figure', 'Measured', 'Limit', 'Result'], ...rows])
-process.exitCode = code
+process.exitCode = rounds.find(({ code }) => code !== 0)?.code ?? 0
+
+/** Those that only have more cases run beside each other, as in `npm test`; the goals and the dashboard one by one. */
+async function runAll() {
+  const all = testFilesIn([...ALSO, ...alsoLong(), ...[...scripts.values()].flat()])
+  const isMeasured = (file) =>
+    /^test\/(?:goals|web)\//.test(file) || [...scripts.values()].flat().includes(file)
+  return [
+    await runTests([...all.filter((file) => !isMeasured(file)), ...limits, ...given], form),
+    await runTests([...all.filter(isMeasured), ...alone], form, true),
+  ]
+}
+
+/** The test files with these names, or in these folders. */
+function testFilesIn(paths) {
+  return testFiles().filter((file) => paths.some((path) => file === path || file.startsWith(`${path}/`)))
+}
 
 /** One row per figure; a goal without figures has one row with the number of its tests. */
 function rowsOf(goal) {

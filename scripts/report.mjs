@@ -12,10 +12,10 @@ const LEAST_BYTES = 6 * 1024 ** 3
  * Runs vitest, which prints as usual.
  * @returns its exit code and every test; `files` that could not be loaded have none and count as failed
  */
-export async function runTests(args, env) {
+export async function runTests(args, env, isMeasured = false) {
   const folder = mkdtempSync(join(tmpdir(), 'toolroom-test-'))
-  // The goals measure milliseconds, so they need the disk that people have.
-  const inMemory = env.TOOLROOM_GOALS === 'full' ? undefined : memoryFolder()
+  // What measures milliseconds needs the disk that people have.
+  const inMemory = isMeasured ? undefined : memoryFolder()
   process.once('exit', () => {
     for (const each of [folder, inMemory]) if (each) rmSync(each, { recursive: true, force: true })
   })

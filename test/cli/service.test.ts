@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { runningInstance } from '../../src/kernel/config/find-running-instance.ts'
 import { checkCommands, runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
+import { FULL } from '../support/full-or-short.ts'
 import { openTestService } from '../support/test-service.ts'
 import { hasSystemd, userSystemd } from '../support/user-systemd.ts'
 
@@ -143,7 +144,7 @@ describe.runIf(process.platform === 'linux')('toolroom service', () => {
     await vi.waitFor(() => expect(runningInstance(data)?.pid).toBe(child.pid), { timeout: 60_000 })
   })
 
-  test.runIf(process.env.TOOLROOM_GOALS === 'full' && hasSystemd())(
+  test.runIf(FULL && hasSystemd())(
     'systemd starts the service, restarts it after a crash, and leaves no file and no process after its end',
     async () => {
       const home = ownFolder()

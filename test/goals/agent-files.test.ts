@@ -28,8 +28,8 @@ import { openHomeOf } from '../support/test-service.ts'
 /** The script of the goals R5, R6. */
 
 /** Kills that interrupt a change. Others fall between two changes. */
-const KILLS = runs(2, 250)
-const INTERLEAVINGS = runs(40, 5000)
+const KILLS = runs(2, 60, 250)
+const INTERLEAVINGS = runs(40, 500, 5000)
 
 /** After a kill: the built program, or, in the short form, its code in this process. */
 const openAgain = (home: string) => (FULL ? openService({ home }) : openHomeOf(home))

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
+import { FULL } from '../support/full-or-short.ts'
 import { percentile, stopwatch } from '../support/measuring.ts'
 import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
-const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SERVERS = FULL ? 100 : 30
 const STUCK = 3
 /** With fewer, the 99th percentile is the slowest request: the first one, which waits until the API is built. */

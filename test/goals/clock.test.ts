@@ -6,6 +6,7 @@ import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { fakeClock, findFaketime, setClock } from '../support/faketime.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
+import { runs } from '../support/full-or-short.ts'
 import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
@@ -14,7 +15,7 @@ type Service = Awaited<ReturnType<typeof openService>>
 const HOUR_S = 3600
 const DAY_S = 24 * HOUR_S
 /** Metrics are saved, and expired ones deleted, every ten seconds. */
-const ROUNDS = process.env.TOOLROOM_GOALS === 'full' ? 12 : 2
+const ROUNDS = runs(2, 6, 12)
 const OFFSETS_S = [10 * DAY_S, -10 * DAY_S, HOUR_S, -HOUR_S, 365 * DAY_S, -2 * HOUR_S, 2 * HOUR_S, -60, 60, 0]
 const MAX_DELETED = 0.1
 

@@ -4,9 +4,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
+import { runs } from '../support/full-or-short.ts'
 import { AUTHORISED as headers, openTestService } from '../support/test-service.ts'
 
-const RUNS = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 12
+const RUNS = runs(12, 100, 1000)
 
 test(`R23: ${RUNS} damaged databases start with all their servers, or refuse to start and name a way out`, async () => {
   const service = await openTestService()

@@ -11,10 +11,10 @@ import { FULL, runs } from '../support/full-or-short.ts'
 import { launch, launchReady } from '../support/program.ts'
 import { AUTHORISED, openHomeOf, TOKEN } from '../support/test-service.ts'
 
-const DURING_WORK = runs(10, 140)
+const DURING_WORK = runs(10, 50, 140)
 /** Between two failing operations; the short form covers the same operations with larger steps. */
-const STEP = runs(4, 1.7)
-const AT_START = runs(4, 60)
+const STEP = runs(4, 4.7, 1.7)
+const AT_START = runs(4, 20, 60)
 const RESTART_EVERY = runs(5, 12)
 const CODES = ['EIO', 'ENOSPC', 'EMFILE'] as const
 const PRELOAD = fileURLToPath(new URL('../support/failing-files.cjs', import.meta.url))

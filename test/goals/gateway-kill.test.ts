@@ -9,7 +9,7 @@ import { post, register, until } from '../support/running-servers.ts'
 import { openTestService, type TestService } from '../support/test-service.ts'
 
 /** Enough in the short form to kill each of the servers once. */
-const CALLS = runs(400, 10_000)
+const CALLS = runs(400, 1000, 10_000)
 /** One in this many calls loses its server. */
 const KILL_EVERY = 100
 const IN_FLIGHT = 32

@@ -205,9 +205,9 @@ describe.runIf(process.platform === 'linux')('a flood of lines', () => {
   /** A few seconds give a hundred responses, the slowest of which depends on the disk more than on the service. */
   const PERCENT = FULL ? 99 : 90
   const KINDS = [
-    ['numbered', runs(2, 60)], // lines above the rate are reported once a second
-    ['same', runs(1, 20)],
-    ['mixed', runs(1, 60)],
+    ['numbered', runs(2, 10, 60)], // lines above the rate are reported once a second
+    ['same', runs(1, 5, 20)],
+    ['mixed', runs(1, 10, 60)],
   ] as const
 
   test.each(KINDS)(

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { FULL } from '../support/full-or-short.ts'
 import { percentile } from '../support/measuring.ts'
 import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
-const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SERVERS = FULL ? 100 : 20
 /** V8 compiles and collects the garbage of the start in the first seconds. */
 const SETTLE_S = FULL ? 15 : 10

@@ -7,7 +7,7 @@ import { runs } from '../support/full-or-short.ts'
 import { launchReady } from '../support/program.ts'
 import { AUTHORISED } from '../support/test-service.ts'
 
-const CYCLES = runs(3, 1000)
+const CYCLES = runs(3, 60, 1000)
 const WRITERS = 4
 const headers = { ...AUTHORISED, 'content-type': 'application/json' }
 

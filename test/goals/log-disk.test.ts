@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
+import { FULL } from '../support/full-or-short.ts'
 import { percentile, sampling } from '../support/measuring.ts'
 import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
 type Service = Awaited<ReturnType<typeof openService>>
 
-const FULL = process.env.TOOLROOM_GOALS === 'full'
 const CAP_MB = 8
 const LINE_BYTES = 1000
 const BYTES = (FULL ? 200 : 30) * 1_000_000

@@ -6,7 +6,7 @@ import { runs } from '../support/full-or-short.ts'
 import { event, NOON, openRecorder } from '../support/metrics.ts'
 import { randomFrom } from '../support/random.ts'
 
-const CALLS = runs(8000, 1_000_000)
+const CALLS = runs(8000, 100_000, 1_000_000)
 const BATCH = 1000
 const SHARES = [0.5, 0.9, 0.95, 0.99]
 const WITHIN = 0.01

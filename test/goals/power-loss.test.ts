@@ -16,6 +16,7 @@ import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { figure } from '../support/figure.ts'
 import { record } from '../support/file-operations.cjs'
 import { ownFolder } from '../support/folder.ts'
+import { runs } from '../support/full-or-short.ts'
 import { filesBelow, findings, type Operation } from '../support/power-loss.ts'
 import { launchReady } from '../support/program.ts'
 import { AUTHORISED } from '../support/test-service.ts'
@@ -223,7 +224,7 @@ describe.runIf(process.platform === 'linux')('R2: a power cut after any operatio
       const { address, data, ended } = await launchReady({ under })
       const { pid } = JSON.parse(readFileSync(join(data, 'instance.json'), 'utf8'))
       onTestFinished(() => void signal(pid, 'SIGKILL'))
-      const CHANGES = process.env.TOOLROOM_GOALS === 'full' ? 100 : 10
+      const CHANGES = runs(10, 100)
       for (let n = 0; n < CHANGES; n += 1) {
         const body = JSON.stringify({ name: `s${n}`, command: 'x' })
         expect((await fetch(`${address}/api/servers`, { method: 'POST', headers, body })).status).toBe(201)

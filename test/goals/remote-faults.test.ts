@@ -6,6 +6,7 @@ import { testConnection } from '../../src/mcp/transports/http/test-connection.ts
 import { openFaults } from '../fixtures/http/faults.ts'
 import { pem } from '../fixtures/http/sites.ts'
 import { figure } from '../support/figure.ts'
+import { FULL } from '../support/full-or-short.ts'
 import { stopwatch } from '../support/measuring.ts'
 
 type Urls = Awaited<ReturnType<typeof openFaults>>['urls']
@@ -52,7 +53,6 @@ const FAULTS: readonly (readonly [kind: keyof Urls, code: string, step: string])
   ['closed_sse', 'protocol_error', 'initialize'],
 ]
 
-const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SHORT_MS = 1000
 const LONGEST_MS = 10_000
 /** What a connection test may take beyond its timeout. */

@@ -11,7 +11,7 @@ import { openService } from '../support/service-process.ts'
 
 const SLEEPERS = 20
 const LISTENERS = runs(30, 200)
-const CALLS = runs(150, 20_000)
+const CALLS = runs(150, 2000, 20_000)
 /** Lines of 1 KB a second, for 4 s. What 20 clients do not read of them is more than the growth three times over. */
 const LINES_PER_S = runs(1500, 4000)
 /** While all clients read, for a shorter time: what is in use then does not depend on it. */

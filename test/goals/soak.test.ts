@@ -8,7 +8,7 @@ import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
 const SERVERS = runs(4, 20)
-const MINUTES = runs(0.15, 20)
+const MINUTES = runs(0.15, 5, 20)
 const CALLS_PER_S = runs(40, 5)
 
 const residentMb = (pid: number | undefined) =>

@@ -12,7 +12,7 @@ const LOADS = runs(1, 9)
 const LINES = runs(10_000, 50_000)
 const LINES_READ = runs(2000, LINES)
 const CALLS_PER_S = 100
-const [WARM_UP_S, CALLING_S] = FULL ? [60, 3600] : [2, 3]
+const [WARM_UP_S, CALLING_S] = [runs(2, 20, 60), runs(3, 120, 3600)]
 
 describe.runIf(executablePath)('the dashboard under load', () => {
   const shared = sharedDashboard({ register: true })
