@@ -1,9 +1,12 @@
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { AnsweringAgent } from '../../test/support/answering-agent.ts'
+import { modernRequest } from '../../test/support/event-streams.ts'
+import { ownFolder } from '../../test/support/folder.ts'
 import { newKey } from '../../test/support/gateway.ts'
 import { definition, get, post } from '../../test/support/running-servers.ts'
-import { openTestService } from '../../test/support/test-service.ts'
+import { AUTHORISED, openTestService } from '../../test/support/test-service.ts'
 
 const ALL = {
   elicitation: {},
@@ -46,6 +49,24 @@ describe('sharing: per_session', () => {
       { pid: ofAlice.pid, agent_type: 'cursor', session_id: expect.any(String) },
       { pid: ofBob.pid, agent_type: 'cursor', session_id: expect.any(String) },
     ])
+  })
+
+  test('a call with a log level whose process does not start gets an error that names the server, and is recorded', async () => {
+    const service = await openTestService()
+    const isBroken = join(ownFolder(), 'broken')
+    const { args } = definition('echo')
+    const script = `if (require('fs').existsSync(process.argv[1])) process.exit(3); import(process.argv[2])`
+    const twice = { name: 'twice', command: process.execPath, args: ['-e', script, isBroken, ...args] }
+    await post(service, '/api/servers', { ...twice, sharing: 'per_session' })
+    expect((await post(service, '/api/servers/twice/start')).statusCode).toBe(200)
+    writeFileSync(isBroken, '')
+    const endpoint = { address: service.address, key: await newKey(service), path: '/mcp/twice' }
+    const meta = { 'io.modelcontextprotocol/logLevel': 'info' }
+    const call = modernRequest(endpoint, 'tools/call', { name: 'echo', arguments: { text: 'x' } }, { meta })
+    await call.closed()
+    expect(call.response?.error?.message).toContain("'twice'") // not: Internal error
+    const calls = async () => (await service.inject({ url: '/api/calls', headers: AUTHORISED })).json().items
+    await expect.poll(calls).toMatchObject([{ tool: 'echo', status: 'error' }])
   })
 
   test('at /mcp/{server_id} the handshake, unknown capabilities, methods and params of a call are those of the server', async () => {

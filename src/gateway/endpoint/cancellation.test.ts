@@ -134,6 +134,20 @@ test('a call that is cancelled while its server starts is recorded as cancelled,
   expect(await recordedAs(service, '/api/servers/silent', isStarting)).toEqual(['cancelled', 'cancelled'])
 })
 
+test('a call at the gateway that is cancelled while its server starts for the first time is recorded as cancelled', async () => {
+  const service = await openTestService()
+  const silent = { name: 'silent', command: process.execPath, args: ['-e', 'process.stdin.resume()'] }
+  await post(service, '/api/servers', { ...silent, start_mode: 'on_demand' })
+  const endpoint = { address: service.address, key: await newKey(service, 'cursor'), path: '/mcp/silent' }
+  const call = modernRequest(endpoint, 'tools/call', { name: 'any', arguments: {} })
+  const status = async () =>
+    (await service.inject({ url: '/api/servers/silent', headers: AUTHORISED })).json().status
+  await expect.poll(status).toBe('starting')
+  call.disconnect()
+  const calls = async () => (await service.inject({ url: '/api/calls', headers: AUTHORISED })).json().items
+  await expect.poll(calls).toMatchObject([{ status: 'cancelled', error_code: 'cancelled' }])
+})
+
 test('a call that is cancelled while its HTTP server is being connected is recorded as cancelled, not as a timeout', async () => {
   const service = await openTestService()
   const site = await openHttp(() => {}) // does not answer

@@ -1,5 +1,6 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { idIn } from '../../kernel/rest-parts.ts'
+import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { type CallRecorder, codeOf } from '../../servers/shared/call-recorder.ts'
 import { settingOf } from '../../servers/shared/tool-settings.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
@@ -19,10 +20,7 @@ interface RefusedBy extends AgentScope {
   readonly session: { readonly id: string } | undefined
 }
 
-/**
- * Records the calls of agents that reach no server; other requests are ignored. The record says more than the error, which
- * does not tell an agent what it may not use.
- */
+/** Records agents' calls that reach no server. It says more than the error, which hides what an agent may not use. */
 export function createRefusedCalls({ upstreams, calls }: Deps) {
   const ids = () => upstreams.all().map(({ id }) => id)
 
@@ -60,5 +58,6 @@ function codeIn(error: unknown): string | undefined {
   const { code } = isObject(error.data) ? error.data : {}
   if (code === 'not_found') return undefined
   if (typeof code === 'string') return code
+  if (error.code === CODES.cancelled) return 'cancelled'
   return error.status >= 400 ? 'invalid_request' : undefined
 }

@@ -9,7 +9,7 @@ import type { AgentToolList, AgentToolLists, OfferedTool } from '../catalogue/ag
 import { resolveInSearchMode, toolNameIn, unknownInSearchMode } from '../catalogue/search-mode-call.ts'
 import { serverIn } from '../catalogue/tool-names.ts'
 import { type Incoming, rawParam, rawParams, refuseCursor } from '../messages/incoming-message.ts'
-import { asRpcError, RpcError } from '../messages/rpc-error.ts'
+import { asRpcError, cancelled, RpcError } from '../messages/rpc-error.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { progressTo, progressTokenIn, type RequestContext } from '../notify/request-context.ts'
 import type { Approval } from '../pins/pins.ts'
@@ -148,7 +148,7 @@ export class ToolHandler {
         unknownInSearchMode(list, name, given)
       if (!resolved) throw unknownTool(list, String(name))
     } catch (error) {
-      this.#deps.refused(message, context, error)
+      this.#deps.refused(message, context, context.options.signal?.aborted ? cancelled() : error)
       return loginNeeded(error, isModern)
     }
     if (resolved.kind === 'result') {

@@ -113,7 +113,8 @@ export function createSubscriptions({ upstreams, catalogues }: Deps) {
   /** A server that runs for this client alone gets the level of the request. */
   async function logsOf(serverId: string, context: RequestContext, level: unknown) {
     const { client } = context.options
-    if (client && (await upstreams.get(serverId)?.openFor(client))) await setLevelOf(client, serverId, level)
+    const own = client && upstreams.get(serverId)?.openFor(client)
+    if (own && (await own.catch(() => {}))) await setLevelOf(client, serverId, level) // the call says why it failed
     return logLevels.during(serverId, context, level)
   }
 

@@ -144,7 +144,7 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
         ...call,
         ...times,
         started_at: now(),
-        status: 'error',
+        status: error_code === 'cancelled' ? 'cancelled' : 'error',
         error_code,
         error_message: sentence(message),
         response_bytes: 0,
