@@ -13,7 +13,7 @@ import { AUTHORISED, openHomeOf, TOKEN } from '../support/test-service.ts'
 
 const DURING_WORK = runs(10, 50, 140)
 /** Between two failing operations; the short form covers the same operations with larger steps. */
-const STEP = runs(4, 4.7, 1.7)
+const STEP = runs(4, 0.9, 0.33)
 const AT_START = runs(4, 20, 60)
 const RESTART_EVERY = runs(5, 12)
 const CODES = ['EIO', 'ENOSPC', 'EMFILE'] as const

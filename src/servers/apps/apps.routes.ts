@@ -18,7 +18,7 @@ export function appRoutes(iframes: Iframes): FastifyPluginAsyncTypebox {
       {
         body: AppFrameInput,
         response: { 201: AppFrame },
-        errors: ['server_not_running', 'login_needed', 'call_failed', 'call_timeout'],
+        errors: ['not_found', 'server_not_running', 'login_needed', 'call_failed', 'call_timeout'],
       },
     )
     app.post('/app-frames', open, async (request, reply) => {
