@@ -1,5 +1,5 @@
 /** `npm run goals -- --night` runs some reliability goals for hours. */
-export const NIGHT = process.env.TOOLROOM_GOALS === 'night'
+const NIGHT = process.env.TOOLROOM_GOALS === 'night'
 
 /** `npm run goals` runs the long form of every test, `npm test` a short one. */
 export const FULL = NIGHT || process.env.TOOLROOM_GOALS === 'full'
