@@ -17,6 +17,7 @@ const ALSO = ['test/goals', 'test/cli', 'test/web']
 
 await prepare()
 const scripts = scriptsOfGoals()
+const filesOfGoals = [...scripts.values()].flat()
 const given = process.argv.slice(2).filter((arg) => arg !== '--night')
 const { env } = await findSystemTools()
 const form = { ...env, TOOLROOM_GOALS: process.argv.includes('--night') ? 'night' : 'full' }
@@ -34,9 +35,8 @@ process.exitCode = rounds.find(({ code }) => code !== 0)?.code ?? 0
 
 /** Those that only have more cases run beside each other, as in `npm test`; the goals and the dashboard one by one. */
 async function runAll() {
-  const all = testFilesIn([...ALSO, ...alsoLong(), ...[...scripts.values()].flat()])
-  const isMeasured = (file) =>
-    /^test\/(?:goals|web)\//.test(file) || [...scripts.values()].flat().includes(file)
+  const all = testFilesIn([...ALSO, ...alsoLong(), ...filesOfGoals])
+  const isMeasured = (file) => /^test\/(?:goals|web)\//.test(file) || filesOfGoals.includes(file)
   return [
     await runTests([...all.filter((file) => !isMeasured(file)), ...limits, ...given], form),
     await runTests([...all.filter(isMeasured), ...alone], form, true),

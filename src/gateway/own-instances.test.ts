@@ -51,20 +51,20 @@ describe('sharing: per_session', () => {
     ])
   })
 
-  test('a call with a log level whose process does not start gets an error that names the server, and is recorded', async () => {
+  test('a call with a log level whose process does not start gets the reason, and is recorded', async () => {
     const service = await openTestService()
-    const isBroken = join(ownFolder(), 'broken')
+    const broken = join(ownFolder(), 'broken')
     const { args } = definition('echo')
     const script = `if (require('fs').existsSync(process.argv[1])) process.exit(3); import(process.argv[2])`
-    const twice = { name: 'twice', command: process.execPath, args: ['-e', script, isBroken, ...args] }
+    const twice = { name: 'twice', command: process.execPath, args: ['-e', script, broken, ...args] }
     await post(service, '/api/servers', { ...twice, sharing: 'per_session' })
     expect((await post(service, '/api/servers/twice/start')).statusCode).toBe(200)
-    writeFileSync(isBroken, '')
+    writeFileSync(broken, '')
     const endpoint = { address: service.address, key: await newKey(service), path: '/mcp/twice' }
     const meta = { 'io.modelcontextprotocol/logLevel': 'info' }
     const call = modernRequest(endpoint, 'tools/call', { name: 'echo', arguments: { text: 'x' } }, { meta })
     await call.closed()
-    expect(call.response?.error?.message).toContain("'twice'") // not: Internal error
+    expect(call.response?.error?.message).toContain('exited with code 3')
     const calls = async () => (await service.inject({ url: '/api/calls', headers: AUTHORISED })).json().items
     await expect.poll(calls).toMatchObject([{ tool: 'echo', status: 'error' }])
   })

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { installPackages, programOf } from '../../scripts/fidelity/install.mjs'
 import { ERAS, openHost, UI } from '../support/apps.ts'
-import { FULL } from '../support/full-or-short.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { post } from '../support/running-servers.ts'
 import { openTestService, type TestService } from '../support/test-service.ts'
@@ -31,42 +30,36 @@ const openApps = sharedByTests(async (): Promise<TestService> => {
 })
 
 beforeAll(async () => {
-  if (FULL) folder = await installPackages('apps', VERSIONS)
+  folder = await installPackages('apps', VERSIONS)
 }, PATIENCE_MS)
 
-/** `npm test` has the same with our own pages, in src/gateway/apps.test.ts. */
-const fullTest = test.runIf(FULL)
-
-fullTest(
-  'the pages of two map servers and a PDF server are told apart at /mcp, and each calls its own server, in both eras',
-  async () => {
-    const service = await openApps()
-    for (const era of ERAS) {
-      const { ask, items, call, pageOf } = await openHost(service, era)
-      const hello = era === 'legacy' ? 'initialize' : 'server/discover'
-      expect((await ask(hello)).result).toMatchObject({ capabilities: { extensions: { [UI]: {} } } })
-      const pages = {
-        berlin: ['ui://berlin/cesium-map/mcp-app.html', 'show-map', 'geocode'],
-        paper: ['ui://paper/pdf-viewer/mcp-app.html', 'display_pdf', 'read_pdf_bytes'],
-        tokyo: ['ui://tokyo/cesium-map/mcp-app.html', 'show-map', 'geocode'],
-      }
-      const listed = async () => (await items('resources/list', 'resources')).map(({ uri }) => uri)
-      await expect.poll(listed).toEqual(Object.values(pages).map(([uri]) => uri))
-      for (const [server, [uri, shows, tool = '']] of Object.entries(pages)) {
-        expect(await pageOf(`${server}__${shows}`)).toBe(uri)
-        const [page] = await items('resources/read', 'contents', { uri })
-        expect(page).toMatchObject({ uri, mimeType: 'text/html;profile=mcp-app' })
-        expect(page?.text).toContain(`<title>${server === 'paper' ? 'PDF Viewer' : 'CesiumJS Globe'}</title>`)
-        expect(page?._meta).toMatchObject({ ui: { csp: { connectDomains: expect.any(Array) } } })
-        const before = await callsOf(service, server, tool)
-        expect(await call(tool)).toContain('Invalid arguments') // before it uses the network
-        expect(await callsOf(service, server, tool)).toBe(before + 1)
-      }
+test('the pages of two map servers and a PDF server are told apart at /mcp, and each calls its own server, in both eras', async () => {
+  const service = await openApps()
+  for (const era of ERAS) {
+    const { ask, items, call, pageOf } = await openHost(service, era)
+    const hello = era === 'legacy' ? 'initialize' : 'server/discover'
+    expect((await ask(hello)).result).toMatchObject({ capabilities: { extensions: { [UI]: {} } } })
+    const pages = {
+      berlin: ['ui://berlin/cesium-map/mcp-app.html', 'show-map', 'geocode'],
+      paper: ['ui://paper/pdf-viewer/mcp-app.html', 'display_pdf', 'read_pdf_bytes'],
+      tokyo: ['ui://tokyo/cesium-map/mcp-app.html', 'show-map', 'geocode'],
     }
-  },
-)
+    const listed = async () => (await items('resources/list', 'resources')).map(({ uri }) => uri)
+    await expect.poll(listed).toEqual(Object.values(pages).map(([uri]) => uri))
+    for (const [server, [uri, shows, tool = '']] of Object.entries(pages)) {
+      expect(await pageOf(`${server}__${shows}`)).toBe(uri)
+      const [page] = await items('resources/read', 'contents', { uri })
+      expect(page).toMatchObject({ uri, mimeType: 'text/html;profile=mcp-app' })
+      expect(page?.text).toContain(`<title>${server === 'paper' ? 'PDF Viewer' : 'CesiumJS Globe'}</title>`)
+      expect(page?._meta).toMatchObject({ ui: { csp: { connectDomains: expect.any(Array) } } })
+      const before = await callsOf(service, server, tool)
+      expect(await call(tool)).toContain('Invalid arguments') // before it uses the network
+      expect(await callsOf(service, server, tool)).toBe(before + 1)
+    }
+  }
+})
 
-fullTest('an agent without the extension uses the tools of servers with pages, in both eras', async () => {
+test('an agent without the extension uses the tools of servers with pages, in both eras', async () => {
   const service = await openApps()
   for (const era of ERAS) {
     const { call, items } = await openHost(service, era, { capabilities: {} })

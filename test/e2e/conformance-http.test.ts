@@ -1,26 +1,24 @@
 import { test } from 'vitest'
 import { startPipe } from '../conformance/pipe.mjs'
-import { REVISIONS } from '../conformance/suite.mjs'
-import { conformanceOf, expectConformant } from '../support/conformance.ts'
+import { REVISIONS, runSuite } from '../conformance/suite.mjs'
+import { expectConformant } from '../support/conformance.ts'
 import { atEnd, sharedByTests } from '../support/lifetime.ts'
-import { AUTHORISED, openTestService } from '../support/test-service.ts'
+import { openService } from '../support/service-process.ts'
 
-/** The official suite, through the gateway, against our own fixture at a URL, so that both sides use HTTP. */
+/**
+ * The official suite, through the gateway, against our own fixture at a URL, so that both sides use HTTP. The service is a
+ * process of its own: in this one it would share a thread with the fixture, and the suite waits only 1.5 s for a message.
+ */
 const reports = sharedByTests(async () => {
-  const service = await openTestService()
-  const post = (url: string, payload: object) =>
-    service.inject({ method: 'POST', url, headers: AUTHORISED, payload })
-  const { key } = (await post('/api/keys', { agent_type: 'referee' })).json()
+  const { ask, address } = await openService()
+  const { key } = (await ask('POST', '/keys', { agent_type: 'referee' })).body
   const headers = { Authorization: `Bearer ${key}` }
   const run = async (revision: string) => {
     const pipe = await startPipe()
     atEnd(() => pipe.close())
-    const { id } = (await post('/api/http-servers', { name: `fixture ${revision}`, url: pipe.url })).json()
-    await post(`/api/http-servers/${id}/tools/test_simple_text/call`, {}) // the first call connects to the server
-    return [
-      revision,
-      await conformanceOf({ url: `${service.address}/mcp/${id}`, revision, headers }),
-    ] as const
+    const { id } = (await ask('POST', '/http-servers', { name: `fixture ${revision}`, url: pipe.url })).body
+    await ask('POST', `/http-servers/${id}/tools/test_simple_text/call`, {}) // the first call connects to the server
+    return [revision, await runSuite({ url: `${address}/mcp/${id}`, revision, headers })] as const
   }
   return new Map(await Promise.all(REVISIONS.map(run)))
 })

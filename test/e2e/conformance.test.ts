@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest'
-import { REVISIONS } from '../conformance/suite.mjs'
-import { conformanceOf, expectConformant } from '../support/conformance.ts'
+import { REVISIONS, runSuite } from '../conformance/suite.mjs'
+import { expectConformant } from '../support/conformance.ts'
 import { FULL } from '../support/full-or-short.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { definition } from '../support/running-servers.ts'
@@ -20,7 +20,7 @@ describe.each(REVISIONS)('the revision %s', (revision) => {
     const run = async (sharing: string) => {
       const { id } = await add({ ...definition('conformance'), name: sharing, sharing })
       await start(id)
-      return [sharing, await conformanceOf({ url: `${address}/mcp/${id}`, revision, headers })] as const
+      return [sharing, await runSuite({ url: `${address}/mcp/${id}`, revision, headers })] as const
     }
     return new Map(await Promise.all(CHOSEN(revision).map(run)))
   })

@@ -1,6 +1,6 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { idIn } from '../../kernel/rest-parts.ts'
-import { CODES } from '../../mcp/protocol/mcp-constants.ts'
+import type { CallOptions } from '../../mcp/protocol/call-options.ts'
 import { type CallRecorder, codeOf } from '../../servers/shared/call-recorder.ts'
 import { settingOf } from '../../servers/shared/tool-settings.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
@@ -18,6 +18,7 @@ interface Deps {
 interface RefusedBy extends AgentScope {
   readonly requestId: string
   readonly session: { readonly id: string } | undefined
+  readonly options?: Pick<CallOptions, 'signal'>
 }
 
 /** Records agents' calls that reach no server. It says more than the error, which hides what an agent may not use. */
@@ -36,7 +37,7 @@ export function createRefusedCalls({ upstreams, calls }: Deps) {
 
   return (message: Incoming, refused: RefusedBy, error: unknown): void => {
     if (message.method !== 'tools/call') return
-    const { serverId, agentType, requestId, session } = refused
+    const { serverId, agentType, requestId, session, options } = refused
     const { name, arguments: given } = message.params
     const wanted = String(name === CALL_TOOL && isObject(given) ? (given.name ?? name) : name)
     const owner = serverId === undefined ? serverIn(wanted, ids()) : { id: serverId, tool: wanted }
@@ -44,9 +45,10 @@ export function createRefusedCalls({ upstreams, calls }: Deps) {
     const tool = owner?.tool ?? wanted
     const server_id = owner ? idIn(owner.id) : null
     const unknown = owner ? whyUnknown(owner.id, tool) : 'unknown_tool'
+    const call = { server_id, tool, by, args: rawParam(message, 'arguments') }
     const code = unknown === 'server_disabled' ? unknown : (codeIn(error) ?? unknown)
-    const sentence = error instanceof Error ? error.message : String(error)
-    calls.refuse({ server_id, tool, by, args: rawParam(message, 'arguments') }, code, sentence)
+    if (options?.signal?.aborted) calls.refuse(call, 'cancelled', 'The request was cancelled')
+    else calls.refuse(call, code, error instanceof Error ? error.message : String(error))
   }
 }
 export type RefusedCalls = ReturnType<typeof createRefusedCalls>
@@ -58,6 +60,5 @@ function codeIn(error: unknown): string | undefined {
   const { code } = isObject(error.data) ? error.data : {}
   if (code === 'not_found') return undefined
   if (typeof code === 'string') return code
-  if (error.code === CODES.cancelled) return 'cancelled'
   return error.status >= 400 ? 'invalid_request' : undefined
 }

@@ -9,7 +9,7 @@ import type { AgentToolList, AgentToolLists, OfferedTool } from '../catalogue/ag
 import { resolveInSearchMode, toolNameIn, unknownInSearchMode } from '../catalogue/search-mode-call.ts'
 import { serverIn } from '../catalogue/tool-names.ts'
 import { type Incoming, rawParam, rawParams, refuseCursor } from '../messages/incoming-message.ts'
-import { asRpcError, cancelled, RpcError } from '../messages/rpc-error.ts'
+import { asRpcError, RpcError } from '../messages/rpc-error.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { progressTo, progressTokenIn, type RequestContext } from '../notify/request-context.ts'
 import type { Approval } from '../pins/pins.ts'
@@ -112,14 +112,8 @@ export class ToolHandler {
     const fresh = this.#toolListFor(context)
     const resolved = resolveCall(fresh, name, given) ?? toolCall(this.#ownNamed(fresh, name, context), given)
     if (resolved || upstream.catalogue || list.mode === 'search') return resolved
-    if (this.#deps.approval)
-      throw new RpcError(
-        CODES.internal,
-        `The tools of '${owner.id}' could not be listed, so none is approved`,
-        {
-          data: { code: 'tool_held' },
-        },
-      )
+    const held = `The tools of '${owner.id}' could not be listed, so none is approved`
+    if (this.#deps.approval) throw new RpcError(CODES.internal, held, { data: { code: 'tool_held' } })
     return toolCall(this.#deps.toolLists.unlisted(owner.id, owner.tool, agentType), given)
   }
 
@@ -148,7 +142,7 @@ export class ToolHandler {
         unknownInSearchMode(list, name, given)
       if (!resolved) throw unknownTool(list, String(name))
     } catch (error) {
-      this.#deps.refused(message, context, context.options.signal?.aborted ? cancelled() : error)
+      this.#deps.refused(message, context, error)
       return loginNeeded(error, isModern)
     }
     if (resolved.kind === 'result') {
@@ -159,6 +153,7 @@ export class ToolHandler {
       return isModern ? completed(result, 'tools/call') : result.bytes
     }
     const { server_id: serverId, tool } = resolved.found
+    const { requestId, agentType, session } = context
     const args = rawParam(message, 'arguments')
     const isInner = resolved.args !== given // of `call_tool`
     const sent = isInner ? memberOf(args, 'arguments') : args
@@ -174,16 +169,17 @@ export class ToolHandler {
         }
       : undefined
     const logs = isModern ? this.#deps.subscriptions.logsDuring(serverId, params, context) : undefined
-    const stopLogs = logs && (await logs)
+    const stopLogs =
+      logs &&
+      (await logs.catch((error: unknown) => {
+        this.#deps.refused(message, context, error)
+        throw error
+      }))
     try {
       const result = await this.#deps.upstreams.call(serverId, {
         tool,
         args: sent,
-        by: {
-          request_id: context.requestId,
-          agent_type: context.agentType,
-          session_id: context.session?.id,
-        },
+        by: { request_id: requestId, agent_type: agentType, session_id: session?.id },
         waits: true,
         admit: approval && (() => approval.admitTool(serverId, tool)),
         options: {
@@ -195,9 +191,7 @@ export class ToolHandler {
         },
       })
       const mentions = context.serverId === undefined && (result.includes(RESOURCE) || result.includes(PAGE))
-      const shown = mentions
-        ? this.#deps.aggregate.recordResources(serverId, result, context.agentType)
-        : result
+      const shown = mentions ? this.#deps.aggregate.recordResources(serverId, result, agentType) : result
       return isModern ? completed(shown, 'tools/call') : shown.written
     } catch (error) {
       return loginNeeded(asRpcError(error, context.era), isModern)

@@ -113,8 +113,12 @@ export function createSubscriptions({ upstreams, catalogues }: Deps) {
   /** A server that runs for this client alone gets the level of the request. */
   async function logsOf(serverId: string, context: RequestContext, level: unknown) {
     const { client } = context.options
-    const own = client && upstreams.get(serverId)?.openFor(client)
-    if (own && (await own.catch(() => {}))) await setLevelOf(client, serverId, level) // the call says why it failed
+    try {
+      if (client && (await upstreams.get(serverId)?.openFor(client)))
+        await setLevelOf(client, serverId, level)
+    } catch (error) {
+      throw asRpcError(error, context.era) // its process did not start
+    }
     return logLevels.during(serverId, context, level)
   }
 
