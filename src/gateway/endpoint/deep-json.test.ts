@@ -49,10 +49,14 @@ describe.each(ERAS)('JSON of a %s agent', (era) => {
     const { service, key } = await shared()
     const agent = await Agent.open(service, key, era)
     const cpuOf = async (args: string) => {
-      const before = process.cpuUsage()
-      const { status, body } = await call(agent, 'echo__unknown', args)
-      const { user, system } = process.cpuUsage(before)
-      return { cpu: user + system, status, body }
+      const tries = []
+      for (let n = 0; n < 3; n += 1) {
+        const before = process.cpuUsage()
+        const { status, body } = await call(agent, 'echo__unknown', args)
+        const { user, system } = process.cpuUsage(before)
+        tries.push({ cpu: user + system, status, body })
+      }
+      return tries.reduce((one, other) => (one.cpu < other.cpu ? one : other)) // without a garbage collection
     }
     const levels = (10 * MIB - 1000) / 2
     const zeros = await cpuOf(`{"flat":[${'0,'.repeat(levels - 1)}0]}`)
