@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test, vi } from 'vitest'
@@ -206,6 +207,32 @@ function specOf(code: string, more: Partial<ContainerSpec> = {}): ContainerSpec 
     ...more,
   }
 }
+
+/** Both engines tell the reason of an end at once on an idle machine, so this one is only a part of an engine. */
+test.each([
+  ['the memory limit', 3, { code: 137, outOfMemory: true }],
+  ['something else', Number.POSITIVE_INFINITY, { code: 137, outOfMemory: false }],
+])('an engine that learns of the reason after the end is asked again: %s', async (_, asked, exit) => {
+  const socket = join(ownFolder(), 'engine')
+  let states = 0
+  const engine = createServer((request, response) => {
+    const isState = request.url?.endsWith('/json')
+    if (isState) states += 1
+    const State = { Running: false, Status: 'exited', ExitCode: 137, OOMKilled: states >= asked }
+    response.end(JSON.stringify(isState ? { State } : { Id: 'one' }))
+  })
+  engine.on('upgrade', (_request, upgraded) => {
+    upgraded.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n')
+    atEnd(() => upgraded.destroy())
+  })
+  await new Promise<void>((resolve) => engine.listen(socket, resolve))
+  atEnd(() => engine.close())
+  const labels = { installation: INSTALLATION, run: 'that', server: 'a' }
+  const container = await Container.start(new Engine(socket), specOf(''), labels)
+  atEnd(() => container.end())
+  expect(await container.ended).toEqual(exit)
+  expect(states).toBeGreaterThanOrEqual(3)
+})
 
 async function start(
   { socket }: RunningEngine,

@@ -16,6 +16,9 @@ interface ContainerExit {
 
 /** How long the engine may take to notice an end that the streams have already shown. */
 const NOTICE_MS = 10_000
+/** How long after the end it may take to learn that memory was the reason. */
+const MEMORY_MS = 1000
+const KILLED: ContainerExit = { code: 137, outOfMemory: false }
 
 /** A running container, with the standard streams of its process. */
 export class Container {
@@ -54,19 +57,11 @@ export class Container {
     const stopWaiting = new AbortController()
     let socket: Socket | undefined
     try {
-      const attached = await engine.hijack(`/containers/${id}/attach`, {
-        stream: '1',
-        stdin: '1',
-        stdout: '1',
-        stderr: '1',
-      })
+      const streams = { stream: '1', stdin: '1', stdout: '1', stderr: '1' }
+      const attached = await engine.hijack(`/containers/${id}/attach`, streams)
       socket = attached.socket
-      const waiting = engine.open(
-        'POST',
-        `/containers/${id}/wait`,
-        { condition: 'next-exit' },
-        stopWaiting.signal,
-      )
+      const condition = { condition: 'next-exit' }
+      const waiting = engine.open('POST', `/containers/${id}/wait`, condition, stopWaiting.signal)
       const container = new Container(engine, id, attached, waiting, stopWaiting)
       await engine.post(`/containers/${id}/start`)
       return container
@@ -122,11 +117,13 @@ export class Container {
       () => streamsClosed,
     )
     await Promise.race([waited, streamsClosed])
-    const giveUpAt = performance.now() + NOTICE_MS
+    const since = performance.now()
     for (;;) {
       const state = await this.#state()
-      if (state !== 'running' || performance.now() > giveUpAt)
-        return state === 'running' || state === 'gone' ? { code: 137, outOfMemory: false } : state
+      const isOver = state !== 'running' && state !== 'gone'
+      const isUnclear = isOver && state.code === KILLED.code && !state.outOfMemory && !this.#removed
+      const patienceMs = state === 'running' ? NOTICE_MS : isUnclear ? MEMORY_MS : 0
+      if (performance.now() - since >= patienceMs) return isOver ? state : KILLED
       await sleep(50)
     }
   }
