@@ -258,7 +258,7 @@ const ALLOWED = [
     why: 'tmux was not found',
   },
   {
-    file: /^src\/supervisor\/places\/(?:container\/container-spec|sandbox\/mounts)\.test\.ts$/,
+    file: /^src\/supervisor\/places\/(?:container\/container(?:-spec)?|sandbox\/mounts)\.test\.ts$/,
     systems: ['win32'],
     why: 'Toolroom has neither containers nor a sandbox on Windows: they are reached by a unix socket, or are part of Linux and macOS',
     inCi: true,
