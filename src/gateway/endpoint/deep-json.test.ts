@@ -56,7 +56,7 @@ describe.each(ERAS)('JSON of a %s agent', (era) => {
         const { user, system } = process.cpuUsage(before)
         tries.push({ cpu: user + system, status, body })
       }
-      return tries.reduce((one, other) => (one.cpu < other.cpu ? one : other)) // without a garbage collection
+      return tries.reduce((one, other) => (one.cpu < other.cpu ? one : other)) // the one with the least garbage collection
     }
     const levels = (10 * MIB - 1000) / 2
     const zeros = await cpuOf(`{"flat":[${'0,'.repeat(levels - 1)}0]}`)

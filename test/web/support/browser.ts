@@ -29,14 +29,15 @@ export interface Watched {
 /** A page in a context of its own: nothing is shared with other pages. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Watched> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
+  onTestFinished(() => context.close())
   context.setDefaultTimeout(60_000) // as every wait of a test
   const page = await context.newPage()
   const urls: string[] = []
   const complaints: string[] = []
   onTestFinished(async ({ task }) => {
-    if (task.result?.state === 'fail')
-      console.error('The page showed:', await page.innerText('body'), ...complaints)
-    await context.close()
+    if (task.result?.state !== 'fail') return
+    const shown = await page.innerText('body').catch((error: Error) => error.message)
+    console.error('The page showed:', shown, ...complaints)
   })
   page.on('request', (request) => urls.push(request.url()))
   page.on('websocket', (socket) => urls.push(socket.url()))
