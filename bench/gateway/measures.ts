@@ -184,7 +184,7 @@ export async function launches({ load }: Scene, { rounds }: Size, parent: string
   }
   return interleaved(rounds, {
     ours: () => ms(() => Toolroom.open(home)),
-    floor: () => ms(() => Listening.floor(home)),
+    passThrough: () => ms(() => Listening.passThrough(home)),
   })
 }
 

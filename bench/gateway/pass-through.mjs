@@ -40,7 +40,7 @@ const server = createServer((request, response) => {
     const { id, method, params } = JSON.parse((body.length === 1 ? body[0] : Buffer.concat(body)).toString())
     lastId += 1
     waiting.set(lastId, { response, asked: id })
-    const named = { ...params, name: params.name.slice(PREFIX.length) }
+    const named = params.name === undefined ? params : { ...params, name: params.name.slice(PREFIX.length) }
     child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params: named })}\n`)
   })
 })

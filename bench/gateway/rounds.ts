@@ -60,4 +60,5 @@ function verdictOf(ours: number, { is, must, aim }: Goal): string {
   return keeps(must) ? 'must' : 'MISSED'
 }
 
-const round = (value: number) => Number(value.toPrecision(3))
+/** To three digits. */
+export const round = (value: number) => Number(value.toPrecision(3))

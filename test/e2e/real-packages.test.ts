@@ -13,6 +13,7 @@ const REAL = some(
     { name: '@modelcontextprotocol/server-filesystem', server: 'filesystem', args: [process.cwd()] },
   ],
   3,
+  1,
 )
 
 describe.runIf(process.platform === 'linux')('real packages', () => {
