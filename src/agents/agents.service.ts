@@ -188,9 +188,8 @@ export class Agents {
 
   /** Files that cannot be read, or whose managed entries another program has changed: of one agent, or of all. */
   fileTroubles(agentType: string | undefined): FileTrouble[] {
-    return this.#allTargets()
-      .filter(({ agent }) => agentType === undefined || agent.type === agentType)
-      .flatMap((target) => troubleOf(target.agent, this.#known(target)) ?? [])
+    const isAsked = (type: string) => agentType === undefined || type === agentType
+    return this.#allTargets(isAsked).flatMap((target) => troubleOf(target.agent, this.#known(target)) ?? [])
   }
 
   /** The agents that have an entry for this server, or may use it through the gateway. */
@@ -198,12 +197,13 @@ export class Agents {
     return this.#users.of(serverId)
   }
 
-  /** The user's files of every agent, and the files in projects that we have written to. */
-  #allTargets(): ConfigTarget[] {
+  /** The user's files of these agents, and their files in projects that we have written to. */
+  #allTargets(isAsked: (type: string) => boolean = () => true): ConfigTarget[] {
     const { platform, ownership } = this.#deps
-    const users = AGENTS.flatMap((agent) => configTargets(agent, platform, undefined))
+    const agents = AGENTS.filter(({ type }) => isAsked(type))
+    const users = agents.flatMap((agent) => configTargets(agent, platform, undefined))
     const projects = ownership.all().flatMap(({ agent_type, scope, project_path }) => {
-      const agent = AGENTS.find(({ type }) => type === agent_type)
+      const agent = agents.find(({ type }) => type === agent_type)
       if (!agent || project_path === null || !platform.exists(project_path)) return []
       return configTargets(agent, platform, project_path).filter(({ config }) => isScope(config, scope))
     })
