@@ -12,7 +12,7 @@ import { openTestService } from '../support/test-service.ts'
 
 const SERVERS = 20
 const COMMANDS = 200
-const RUNS = runs(2, 10, 100)
+const RUNS = runs(3, 10, 100)
 const OPERATIONS = RUNS * 100
 
 /** The expected state after all responses. */
