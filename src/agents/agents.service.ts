@@ -68,14 +68,15 @@ export class Agents {
     })
     this.#watcher = new FileWatcher({
       facts: deps.facts,
-      targets: () => this.#allTargets(),
+      targets: () => this.#targetsOf(AGENTS),
       recordOf: (target) => this.#recordOf(target),
       onContent: (path, content) => this.#writer.observe(path, content),
       onTrouble: (folder, error) => deps.onTrouble(`cannot watch the folder ${folder}`, error),
     })
     this.#unsubscribe = deps.facts.on('agent_changed', ({ by, path }) => {
       if (by !== 'toolroom') return
-      for (const target of this.#allTargets()) if (target.config.path === path) this.#watcher.expect(target)
+      for (const target of this.#targetsOf(AGENTS))
+        if (target.config.path === path) this.#watcher.expect(target)
     })
   }
 
@@ -188,8 +189,8 @@ export class Agents {
 
   /** Files that cannot be read, or whose managed entries another program has changed: of one agent, or of all. */
   fileTroubles(agentType: string | undefined): FileTrouble[] {
-    const isAsked = (type: string) => agentType === undefined || type === agentType
-    return this.#allTargets(isAsked).flatMap((target) => troubleOf(target.agent, this.#known(target)) ?? [])
+    const agents = agentType === undefined ? AGENTS : AGENTS.filter(({ type }) => type === agentType)
+    return this.#targetsOf(agents).flatMap((target) => troubleOf(target.agent, this.#known(target)) ?? [])
   }
 
   /** The agents that have an entry for this server, or may use it through the gateway. */
@@ -198,9 +199,8 @@ export class Agents {
   }
 
   /** The user's files of these agents, and their files in projects that we have written to. */
-  #allTargets(isAsked: (type: string) => boolean = () => true): ConfigTarget[] {
+  #targetsOf(agents: readonly Agent[]): ConfigTarget[] {
     const { platform, ownership } = this.#deps
-    const agents = AGENTS.filter(({ type }) => isAsked(type))
     const users = agents.flatMap((agent) => configTargets(agent, platform, undefined))
     const projects = ownership.all().flatMap(({ agent_type, scope, project_path }) => {
       const agent = agents.find(({ type }) => type === agent_type)
@@ -215,7 +215,7 @@ export class Agents {
     const { lockLedger, ownership } = this.#deps
     releaseLeftLocks(lockLedger)
     const unfinished = ownership.pending().flatMap(({ files }) => files.map(({ path }) => path))
-    removeStaleTemps([...this.#allTargets().map(({ config }) => config.path), ...unfinished])
+    removeStaleTemps([...this.#targetsOf(AGENTS).map(({ config }) => config.path), ...unfinished])
   }
 
   #recordOf({ config }: ConfigTarget): KnownFile['record'] {

@@ -6,13 +6,12 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openDualEra } from '../fixtures/http/dual-era.ts'
 import { type Count, counted, type Program, pathOf } from '../support/counted-program.ts'
 import { ownFolder } from '../support/folder.ts'
-import { runs } from '../support/full-or-short.ts'
 import { AUTHORISED } from '../support/test-service.ts'
 
 const WARM = 20
 const CALLS = 10
 /** Work in the background, such as the redaction of kept payloads, does not run in all rounds. */
-const ROUNDS = runs(6, 10)
+const ROUNDS = 10
 /** Longer than the work that a call or a change leaves for later: payloads, watching its file, the users of servers. */
 const SETTLED_MS = 500
 const MANAGE = { ...AUTHORISED, 'content-type': 'application/json' }

@@ -13,7 +13,6 @@ const REAL = some(
     { name: '@modelcontextprotocol/server-filesystem', server: 'filesystem', args: [process.cwd()] },
   ],
   3,
-  1,
 )
 
 describe.runIf(process.platform === 'linux')('real packages', () => {

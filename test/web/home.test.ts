@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { HOME_SECRET } from '../support/dashboard-home.ts'
-import { FULL } from '../support/full-or-short.ts'
 import { TOKEN } from '../support/token.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { sharedDashboard, untilLive } from './support/dashboard.ts'
@@ -69,35 +68,33 @@ describe.runIf(executablePath)('Home', () => {
     expect(JSON.stringify(body)).not.toContain(code)
   })
 
-  // Short form: every part in every state (parts.test.ts), and every page at every width (adaptable.test.ts).
-  if (FULL)
-    test('check 26: Home and the dialogs of the frame have no accessibility violation', async () => {
-      const dashboard = await shared()
-      await dashboard.start('echo')
-      for (const tool of ['stats', 'stats', 'fail']) await dashboard.call('echo', tool)
-      await dashboard.ask('POST', '/servers/crash/start')
-      const { page, complaints } = await openPage(await openBrowser())
-      await dashboard.signIn(page)
-      await page.getByRole('region', { name: 'Needs you' }).waitFor()
-      await expectAccessible(page)
-      await page.keyboard.press('Control+k')
-      await page.getByRole('dialog').getByPlaceholder('Search or run…').waitFor()
-      await expectAccessible(page, page.getByRole('dialog'))
-      await page.keyboard.press('Escape')
-      await page.getByRole('dialog').waitFor({ state: 'hidden' })
-      await page.keyboard.press('?')
-      await page.getByRole('dialog', { name: 'Keys' }).waitFor()
-      await expectAccessible(page, page.getByRole('dialog', { name: 'Keys' }))
-      await page.keyboard.press('Escape')
-      await page.getByRole('button', { name: /notices?$/ }).click()
-      await page.getByText('Mark as seen').first().waitFor()
-      await expectAccessible(page)
-      await page.keyboard.press('Escape')
-      await page.setViewportSize({ width: 320, height: 640 })
-      await expectAccessible(page)
-      await expectToFit(page, 320)
-      expect(complaints).toEqual([])
-    })
+  test('check 26: Home and the dialogs of the frame have no accessibility violation', async () => {
+    const dashboard = await shared()
+    await dashboard.start('echo')
+    for (const tool of ['stats', 'stats', 'fail']) await dashboard.call('echo', tool)
+    await dashboard.ask('POST', '/servers/crash/start')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page)
+    await page.getByRole('region', { name: 'Needs you' }).waitFor()
+    await expectAccessible(page)
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog').getByPlaceholder('Search or run…').waitFor()
+    await expectAccessible(page, page.getByRole('dialog'))
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await expectAccessible(page, page.getByRole('dialog', { name: 'Keys' }))
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: /notices?$/ }).click()
+    await page.getByText('Mark as seen').first().waitFor()
+    await expectAccessible(page)
+    await page.keyboard.press('Escape')
+    await page.setViewportSize({ width: 320, height: 640 })
+    await expectAccessible(page)
+    await expectToFit(page, 320)
+    expect(complaints).toEqual([])
+  })
 
   test('a restart of the service is survived: the banner counts down, the last data stays, and what changed meanwhile is shown', async () => {
     const dashboard = await shared()

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
-import { FULL, some } from '../support/full-or-short.ts'
+import { FULL } from '../support/full-or-short.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard } from './support/dashboard.ts'
@@ -66,11 +66,11 @@ describe.runIf(executablePath)('Playground', () => {
     return dashboard
   })
 
-  test('check 15: the schemas are drawn and sent without an error of the console, untouched optional fields are absent, and what is shown is what the server received', async () => {
+  test('check 15: the 18 schemas are drawn and sent without an error of the console, untouched optional fields are absent, and what is shown is what the server received', async () => {
     const dashboard = await withServers()
     const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/playground?server=schemas')
-    for (const [tool, [steps, sent]] of some(Object.entries(SCHEMAS), 2)) {
+    for (const [tool, [steps, sent]] of Object.entries(SCHEMAS)) {
       await page.getByRole('region', { name: 'Tools' }).getByRole('button', { name: tool }).first().click()
       await page.getByRole('region', { name: tool, exact: true }).waitFor()
       for (const step of steps) await step(page)
@@ -179,26 +179,24 @@ describe.runIf(executablePath)('Playground', () => {
     expect(body.items.map(({ status }: { status: string }) => status)).toEqual(['cancelled', 'ok'])
   })
 
-  // Short form: every part in every state (parts.test.ts), and every page at every width (adaptable.test.ts).
-  if (FULL)
-    test('checks 26 and 27: the Playground has no accessibility violation, and fits 320 px', async () => {
-      const dashboard = await withServers()
-      const { page, complaints } = await openPage(await openBrowser())
-      await dashboard.signIn(page, '/playground?server=schemas&tool=optionalString')
-      await page.getByRole('textbox', { name: 'q', exact: true }).fill('a')
-      await page.keyboard.press('Control+Enter')
-      await result(page).getByText('got {"q":"a"}').waitFor()
-      await expectAccessible(page)
-      await page.setViewportSize({ width: 320, height: 640 })
-      await expectAccessible(page)
-      await expectToFit(page, 320)
-      const stranger = await openPage(await openBrowser())
-      await dashboard.visit(stranger.page, '/playground?server=schemas&tool=oneOfConst')
-      const run = stranger.page.getByRole('button', { name: /^Run/ })
-      expect(await run.getAttribute('aria-disabled')).toBe('true')
-      await expectAccessible(stranger.page)
-      expect([...complaints, ...stranger.complaints]).toEqual([])
-    })
+  test('checks 26 and 27: the Playground has no accessibility violation, and fits 320 px', async () => {
+    const dashboard = await withServers()
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/playground?server=schemas&tool=optionalString')
+    await page.getByRole('textbox', { name: 'q', exact: true }).fill('a')
+    await page.keyboard.press('Control+Enter')
+    await result(page).getByText('got {"q":"a"}').waitFor()
+    await expectAccessible(page)
+    await page.setViewportSize({ width: 320, height: 640 })
+    await expectAccessible(page)
+    await expectToFit(page, 320)
+    const stranger = await openPage(await openBrowser())
+    await dashboard.visit(stranger.page, '/playground?server=schemas&tool=oneOfConst')
+    const run = stranger.page.getByRole('button', { name: /^Run/ })
+    expect(await run.getAttribute('aria-disabled')).toBe('true')
+    await expectAccessible(stranger.page)
+    expect([...complaints, ...stranger.complaints]).toEqual([])
+  })
 })
 
 declare global {

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { FULL } from '../support/full-or-short.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard, sharedDashboard, untilLive } from './support/dashboard.ts'
 
@@ -205,33 +204,31 @@ describe.runIf(executablePath)('the detail of a server', () => {
     expect(complaints).toEqual([])
   })
 
-  // Short form: every part in every state (parts.test.ts), and every page at every width (adaptable.test.ts).
-  if (FULL)
-    test('checks 26 and 27: no tab has an accessibility violation, and none scrolls sideways at 320 px', async () => {
-      const dashboard = await shared()
-      await dashboard.start('echo')
-      for (const tool of ['stats', 'fail']) await dashboard.call('echo', tool)
-      await dashboard.ask('POST', '/servers/crash/start?wait_s=20')
-      const { page, complaints } = await openPage(await openBrowser())
-      await dashboard.signIn(page, '/servers/echo')
-      const fits = async (name: string) => {
-        await page.setViewportSize({ width: 320, height: 640 })
-        await expectToFit(page, 320, name)
-        await page.setViewportSize({ width: 1440, height: 900 })
-      }
-      for (const [index, name] of ['Overview', 'Tools', 'Traffic', 'Logs', 'Config', 'Agents'].entries()) {
-        await page.keyboard.press(String(index + 1))
-        await page.getByRole('tab', { name, selected: true }).waitFor()
-        await expectAccessible(page, index === 0 ? undefined : page.getByRole('tabpanel'))
-        await fits(name)
-      }
-      await page.goto(`${dashboard.address}/servers/crash?table=1`)
-      await page.getByRole('region', { name: 'Why it is down' }).getByText('Attempts').waitFor()
-      await expectAccessible(page)
-      await fits('why')
-      await page.goto(`${dashboard.address}/servers/none`)
-      await page.getByText('There is no server with this id').waitFor()
-      await expectAccessible(page)
-      expect(complaints).toEqual([])
-    })
+  test('checks 26 and 27: no tab has an accessibility violation, and none scrolls sideways at 320 px', async () => {
+    const dashboard = await shared()
+    await dashboard.start('echo')
+    for (const tool of ['stats', 'fail']) await dashboard.call('echo', tool)
+    await dashboard.ask('POST', '/servers/crash/start?wait_s=20')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers/echo')
+    const fits = async (name: string) => {
+      await page.setViewportSize({ width: 320, height: 640 })
+      await expectToFit(page, 320, name)
+      await page.setViewportSize({ width: 1440, height: 900 })
+    }
+    for (const [index, name] of ['Overview', 'Tools', 'Traffic', 'Logs', 'Config', 'Agents'].entries()) {
+      await page.keyboard.press(String(index + 1))
+      await page.getByRole('tab', { name, selected: true }).waitFor()
+      await expectAccessible(page, index === 0 ? undefined : page.getByRole('tabpanel'))
+      await fits(name)
+    }
+    await page.goto(`${dashboard.address}/servers/crash?table=1`)
+    await page.getByRole('region', { name: 'Why it is down' }).getByText('Attempts').waitFor()
+    await expectAccessible(page)
+    await fits('why')
+    await page.goto(`${dashboard.address}/servers/none`)
+    await page.getByText('There is no server with this id').waitFor()
+    await expectAccessible(page)
+    expect(complaints).toEqual([])
+  })
 })

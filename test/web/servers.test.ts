@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { FULL } from '../support/full-or-short.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { type Dashboard, openDashboard, sharedDashboard, untilLive } from './support/dashboard.ts'
 
@@ -113,28 +112,26 @@ describe.runIf(executablePath)('Servers', () => {
     expect(body.used_by_agents).toContain('cursor')
   })
 
-  // Short form: every part in every state (parts.test.ts), and every page at every width (adaptable.test.ts).
-  if (FULL)
-    test('checks 26 and 27: Servers has no accessibility violation, and no sideways scroll at 320 px', async () => {
-      const dashboard = await shared()
-      await dashboard.start('mutate')
-      await dashboard.ask('POST', '/servers/mutate/restart')
-      await dashboard.ask('POST', '/servers/crash/start?wait_s=0')
-      await dashboard.ask('POST', '/http-servers/h401/test')
-      const { page, complaints } = await openPage(await openBrowser())
-      await dashboard.signIn(page, '/servers')
-      await rowOf(page, 'mutate').getByText('Tools changed').waitFor()
-      await page.getByRole('checkbox', { name: 'Select slow' }).click()
-      await page.getByText('Error: the index is broken', { exact: true }).waitFor()
+  test('checks 26 and 27: Servers has no accessibility violation, and no sideways scroll at 320 px', async () => {
+    const dashboard = await shared()
+    await dashboard.start('mutate')
+    await dashboard.ask('POST', '/servers/mutate/restart')
+    await dashboard.ask('POST', '/servers/crash/start?wait_s=0')
+    await dashboard.ask('POST', '/http-servers/h401/test')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers')
+    await rowOf(page, 'mutate').getByText('Tools changed').waitFor()
+    await page.getByRole('checkbox', { name: 'Select slow' }).click()
+    await page.getByText('Error: the index is broken', { exact: true }).waitFor()
+    await expectAccessible(page)
+    for (const width of [1024, 320]) {
+      await page.setViewportSize({ width, height: 640 })
+      await page.getByRole('listitem').filter({ hasText: 'mutate' }).getByText('Tools changed').waitFor()
       await expectAccessible(page)
-      for (const width of [1024, 320]) {
-        await page.setViewportSize({ width, height: 640 })
-        await page.getByRole('listitem').filter({ hasText: 'mutate' }).getByText('Tools changed').waitFor()
-        await expectAccessible(page)
-        await expectToFit(page, width)
-      }
-      expect(complaints).toEqual([])
-    })
+      await expectToFit(page, width)
+    }
+    expect(complaints).toEqual([])
+  })
 
   test('several servers are stopped together; a removal can be undone for 10 s, and is sent when they are over', async () => {
     const dashboard = await shared()

@@ -32,7 +32,6 @@ SwaggerUIBundle({
   url: '/docs/json',
   dom_id: '#swagger-ui',
   deepLinking: true,
-  docExpansion: 'none',
   validatorUrl: null,
   presets: [SwaggerUIBundle.presets.apis],
   layout: 'BaseLayout',

@@ -28,11 +28,7 @@ export interface Watched {
 
 /** A page in a context of its own: nothing is shared with other pages. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Watched> {
-  const context = await browser.newContext({
-    viewport: { width: 1440, height: 900 },
-    ...(!FULL && { reducedMotion: 'reduce' as const }),
-    ...options,
-  })
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
   onTestFinished(() => context.close())
   context.setDefaultTimeout(60_000) // as every wait of a test
   const page = await context.newPage()
