@@ -58,8 +58,9 @@ Toolroom reads and edits the files in which these agents keep their tool servers
 
 ## Connect without doubled tools
 
-\`POST /api/agents/cursor/connect\` writes one entry, \`toolroom\`, through which Cursor reaches every server. If the file
-also has entries for servers that the gateway offers, Cursor gets their tools twice, and the response says which:
+\`POST /api/agents/cursor/connect\` writes one entry, \`toolroom\`, through which Cursor reaches the servers that were chosen
+for it; if none were, all. If the file also has entries for these servers, Cursor gets their tools twice, and the response
+says which:
 
 \`\`\`
 "doubled": [{"name": "echo", "server_id": "echo", "tools": ["echo", "env", "slow", "pid"]}],
@@ -80,10 +81,17 @@ With \`{"take_over": true}\` these entries are parked in the same change: they l
 …
 \`\`\`
 
-- An entry belongs to a server of Toolroom if it was written for it, or if it has the same command with the same arguments,
-  or the same URL. Entries of servers that this agent does not get from the gateway stay, and so do disabled ones.
-- Only the file that \`connect\` writes to is changed. With Claude Code's user file that includes the servers of single
-  projects, which are in the same file; files in projects stay.
+- **The agent sees exactly the servers that it had.** A take-over chooses the servers of the parked entries for the agent,
+  before its file is written. \`"servers": "all"\` follows all servers instead, also those that are added later; a list of ids
+  chooses these. An agent that follows all servers already goes on doing so.
+- An entry belongs to a server of Toolroom if it was written for it, or if an import would register it with the same values:
+  command, arguments, variables and folder, or URL and headers. A secret that was moved to Toolroom is compared by its value.
+  An entry with another value stays in the file, because it is another server. So do disabled entries, and entries whose
+  secret the agent asks for and Toolroom does not have.
+- \`gateway\` in the response says what the agent can use \`before\` and \`after\`: servers, tools, tokens, credentials, the new
+  names of its tools, and which servers it would gain. \`dry_run\` shows all of it.
+- Only the file that \`connect\` writes to is changed. Servers that Claude Code's user file has for single projects stay there,
+  unless it has the same server everywhere.
 - \`GET /api/agents/cursor\` lists parked entries with \`parked: true\`.
 - \`disconnect\` restores them (\`restored\`). The file gets every byte from before, unless another program has written to it
   since: then only these entries change, at their old place and with their comments if the lines around them are the
@@ -157,15 +165,20 @@ curl -X POST -H "X-SVC-Token: $TOKEN" -H 'content-type: application/json' \\
 |---|---|
 | \`found_in\` | Every entry of this server: agent, scope, project and name |
 | \`command\`, \`args\`, \`url\` | The definition, with secrets masked |
-| \`variants\` | Other definitions of the same server or the same name, and where they differ. The first one that was found is used; \`agents\` in the request chooses another |
+| \`variants\` | Other definitions of the same name, and where they differ. Each is an item of its own |
 | \`enabled\` | \`false\`: disabled where it was found. It stays off: a STDIO server is stopped, an HTTP server is disabled |
 | \`plain_secrets\` | Where the definition has a secret as plain text. \`"move_secrets": true\` stores it as a [named secret](references.md) |
 | \`outgoing\` | Variables whose values would be sent to another computer |
 | \`can_pin\` | The package that \`npx\` would download. \`"pin": true\` installs it once, and the server runs the installed file |
 | \`notes\` | What was translated, what has to be set, and fields that have no counterpart |
 
-A server that is registered with other settings stays as it is. With \`"update": true\` it gets the settings of the entry
-(\`outcome: "updated"\`), unless it runs an installed package or is of another kind.
+Entries with the same values are one server, whatever their order and their agent's way to write a variable. Entries of one
+name with other values are different servers, because each agent uses its own: the second one gets its project or its agent
+as a suffix, such as \`memory-cursor\`. A server that is registered stays as it is; an entry with other values becomes a new
+one. With \`"update": true\` the registered server gets the settings of the entry instead (\`outcome: "updated"\`): the one with
+the same command or name, or \`server_id\`. One that runs an installed package or is of another kind is not changed.
+
+\`entries\` imports only some items: send their \`found_in\` of a dry run. They get the names that the dry run has shown.
 
 \`"start_mode"\` applies to the new STDIO servers. A server of a project keeps its folder as \`cwd\`, unless a package runs
 without relative paths. One item of the response:
@@ -174,7 +187,7 @@ without relative paths. One item of the response:
 {"name":"figma","type":"http","outcome":"created","server_id":null,"found_in":[{"agent_type":"codex","scope":"user","project":null,"name":"figma"}],"variants":[],"reason":null,"command":null,"args":[],"url":"https://mcp.figma.example/mcp","enabled":false,"plain_secrets":[],"outgoing":[{"reference":"\${env:FIGMA_OAUTH_TOKEN}","to":"header Authorization"}],"can_pin":null,"notes":["header Authorization refers to \${env:FIGMA_OAUTH_TOKEN}: set FIGMA_OAUTH_TOKEN in the environment of Toolroom","Fields without a counterpart are not imported: startup_timeout_sec","It is disabled in Codex, and stays off"]}
 \`\`\`
 
-Entries of the same server are one item. An entry that leads to Toolroom itself is not listed.
+An entry that leads to Toolroom itself is not listed.
 
 ## Backups
 

@@ -48,9 +48,9 @@ const WINGS: Readonly<Record<string, Wing>> = {
     imports: ['kernel', 'net', 'mcp/protocol', 'api/client'],
     folders: [
       'run',
-      'servers',
       'service',
       'agents',
+      'servers',
       'packages',
       'tools',
       'data',

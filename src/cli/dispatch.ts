@@ -23,7 +23,7 @@ export async function dispatch(argv: readonly string[], { file, startService }: 
   if (argv.length === 0 && process.stdin.isTTY && process.stdout.isTTY) return welcome({ file, startService })
   if (argv.length === 0 || first.startsWith('-')) return up(argv, { file, startService })
   const found = findCommand(argv)
-  if (!found) return refuse(argv)
+  if (!found) return isHelp(argv[1]) ? help([first]) : refuse(argv)
   const { command, words } = found
   if (command.name === 'up') return up(words, { file, startService })
   const { runCommand } = await import('./run/run-command.ts')
@@ -38,12 +38,12 @@ async function welcome({ file, startService }: Main): Promise<void> {
 }
 
 async function up(words: readonly string[], { file, startService }: Main): Promise<void> {
-  const isHelp = words.some((word) => word === '--help' || word === '-h')
+  const asksForHelp = words.some(isHelp)
   const others = words.filter((word) => word !== '--detach' && word !== '-d')
-  if (others.length < words.length && !isHelp)
+  if (others.length < words.length && !asksForHelp)
     return (await import('./service/detach-keep-running.ts')).detach(others, file)
   const own = words.filter((word) => word !== '--restart-after-crash')
-  if (own.length < words.length && !isHelp)
+  if (own.length < words.length && !asksForHelp)
     return (await import('./service/detach-keep-running.ts')).keepRunning(own, file)
   if ((await startService(words)) === 'help') await help(['up'])
 }
@@ -53,10 +53,13 @@ async function help(words: readonly string[]): Promise<void> {
   const found = findCommand(words)
   const isPage =
     first === undefined || first.startsWith('-') || ['all', 'settings', 'isolation'].includes(first)
-  if (!isPage && !found) return refuse(words)
+  const isNoun = words.length === 1 && first !== undefined && subcommandsOf(first).length > 0
+  if (!isPage && !found && !isNoun) return refuse(words)
   const { helpText } = await import('./commands/help-text.ts')
   print(helpText(found?.command ?? first))
 }
+
+const isHelp = (word: string | undefined): boolean => word === '--help' || word === '-h'
 
 /** An unknown command, or the first word of one without its second. */
 function refuse(argv: readonly string[]): void {

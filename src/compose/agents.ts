@@ -5,6 +5,7 @@ import { Agents } from '../agents/agents.service.ts'
 import type { Platform } from '../agents/catalogue/agent-catalogue.ts'
 import type { RegisteredServer } from '../agents/catalogue/server-definition.ts'
 import { Backups } from '../agents/files/file-backups.ts'
+import { importEntry } from '../import/read/agent-file/import-agent-entry.ts'
 import type { Config } from '../kernel/config/config.ts'
 import { lastingProgram, removeUnusedCopies } from '../kernel/config/npx-program-copy.ts'
 import { serviceFile } from '../kernel/config/paths.ts'
@@ -27,8 +28,12 @@ export async function openAgents(
   { address, gateway }: GatewayAndServers,
   registered: () => Promise<RegisteredServer[]>,
 ): Promise<Agents> {
-  const { config, options, folder, facts, log, database, vault } = basics
-  const { keys, keyStore, offeredTo, view } = gateway
+  const { config, options, folder, facts, log, database, vault, namedSecrets, references } = basics
+  const around = {
+    home: config.platform.home,
+    isOwnSetting: (name: string) => references.isOwnSetting(name),
+  }
+  const { keys, keyStore, offers, view } = gateway
   const { mainFile = BUILT } = options
   const ownership = await openOwnership(database, vault, keyStore)
   const written = [...ownership.all().map(({ path }) => path), serviceFile(config.platform, folder)]
@@ -55,7 +60,12 @@ export async function openAgents(
           .map(({ id }) => id),
     },
     now: Date.now,
-    offeredTo,
+    offers,
+    secretOf: (name) => namedSecrets.current(name)?.value,
+    asImported: (entry, file) => {
+      const { definition, problem } = importEntry(entry, file, around)
+      return problem === null ? definition : null
+    },
     view,
     registered,
     onTrouble: (sentence, error) => log.warn({ error }, sentence),

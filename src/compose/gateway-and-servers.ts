@@ -66,6 +66,7 @@ export async function openGatewayAndServers(
     calls: calls.recorder,
     statsOf: metrics.statsOf,
     gatewayNames: gateway.namesOf,
+    usedBy: (id: string) => later.agents?.usedBy(id) ?? NO_AGENTS,
   }
   const servers: Servers = new Servers({
     ...registry,
@@ -81,7 +82,6 @@ export async function openGatewayAndServers(
     ownFolders: [folder, config.folders.config],
     defaultIsolation: config.default_isolation,
     linesDropped: (id) => logging.serverLines.dropped(id),
-    usedBy: (id) => later.agents?.usedBy(id) ?? NO_AGENTS,
     packages: {
       programOf,
       binOf: (name, wanted) => chooseBin(findPackage(packageStore.all(), name), wanted),

@@ -1,6 +1,8 @@
 import { AGENTS, findAgent } from '../agents/catalogue/agent-catalogue.ts'
+import type { GatewayOffers, Offer, OfferedTool } from '../agents/edit/gateway-change.ts'
 import type { AccessToken, Guesses } from '../api/http/auth.ts'
-import { AgentToolLists } from '../gateway/catalogue/agent-tool-lists.ts'
+import { type AgentToolList, AgentToolLists } from '../gateway/catalogue/agent-tool-lists.ts'
+import { DEFAULT_AGENT_TOOLS } from '../gateway/catalogue/visibility.schema.ts'
 import { createVisibility } from '../gateway/catalogue/visibility.service.ts'
 import { createGateway } from '../gateway/gateway.ts'
 import type { KeyView } from '../gateway/keys/keys.schema.ts'
@@ -11,6 +13,7 @@ import { createPresets } from '../gateway/presets/presets.service.ts'
 import { VERSION } from '../kernel/version.ts'
 import type { CallRecorder } from '../servers/shared/call-recorder.ts'
 import { Catalogues } from '../servers/shared/catalogues.ts'
+import { toolTokens } from '../servers/shared/tool-view.ts'
 import type { Upstreams } from '../servers/shared/upstreams.ts'
 import { openAgentToolsStore } from '../store/agent-tools.store.ts'
 import { openKeyStore } from '../store/keys.store.ts'
@@ -118,13 +121,15 @@ export async function openGateway(basics: Basics, { access, catalogues, pins, up
     presets,
     /** The gateway names of a server's tools, by their own names. */
     namesOf: (serverId: string) => toolLists.namesOf(serverId),
-    /** The tools of each server that an agent sees, by their own names. */
-    offeredTo: (agentType: string): ReadonlyMap<string, readonly string[]> => {
-      const list = toolLists.of(undefined, agentType)
-      const offered = new Map((list?.servers ?? []).map((id) => [id, [] as string[]]))
-      for (const { server_id, tool } of list?.tools ?? []) offered.get(server_id)?.push(tool)
-      return offered
-    },
+    /** The servers that agents see, and would see. */
+    offers: {
+      isConnected: hasKey,
+      chosenFor: visibility.chosenFor,
+      withChoice: (agentType, servers) =>
+        offerIn(toolLists.ofSettings({ ...(agentTools.of(agentType) ?? DEFAULT_AGENT_TOOLS), servers })),
+      choose: (agentType, servers, by) =>
+        visibility.change(agentType, { servers: servers && [...servers] }, by),
+    } satisfies GatewayOffers,
     /** What lists of agents and servers show of the gateway. */
     view: {
       visibleTo: (agentType: string) => visibility.visibleTo(agentType),
@@ -137,6 +142,15 @@ export async function openGateway(basics: Basics, { access, catalogues, pins, up
     /** The tokens that an agent's tool list takes in its context; null for an agent without a key. */
     contextTokens: (agentType: string) => (hasKey(agentType) ? visibility.tokensOf(agentType) : null),
   }
+}
+
+function offerIn(list: AgentToolList | undefined): Offer {
+  const offer = new Map((list?.servers ?? []).map((id) => [id, [] as OfferedTool[]]))
+  for (const { server_id, tool, name, definition } of list?.tools ?? []) {
+    const tokens = toolTokens({ ...definition, name })
+    offer.get(server_id)?.push({ tool, name, own_tokens: toolTokens(definition), tokens })
+  }
+  return offer
 }
 
 /** When a key of each agent was last used. */

@@ -32,7 +32,12 @@ export function openImports(
   }
   return {
     snippets: createSnippetImport({ ...common, findProgram: runtime.findProgram }),
-    agents: createAgentImport({ ...common, files: agents.importable, registered }),
+    agents: createAgentImport({
+      ...common,
+      files: agents.importable,
+      registered,
+      secretOf: (name) => namedSecrets.current(name)?.value,
+    }),
     exportFile: createFileExport({
       kinds,
       namedSecrets,

@@ -1,6 +1,6 @@
 import type { Agents } from '../agents/agents.service.ts'
 import type { Definition, RegisteredServer } from '../agents/catalogue/server-definition.ts'
-import { differences, registeredAs } from '../agents/read/server-identity.ts'
+import { registeredAs, registeredVariant, type SecretOf } from '../agents/read/server-identity.ts'
 import { AppError } from '../kernel/errors.ts'
 import { type Caller, slugOf } from '../kernel/rest-parts.ts'
 import {
@@ -10,6 +10,7 @@ import {
   type AgentScan,
   factsOf,
   NO_FACTS,
+  type Source,
   shownDefinition,
 } from './import.schema.ts'
 import { apply, applyOrThrow, type RegisterDeps, register } from './import-apply.ts'
@@ -29,48 +30,82 @@ interface Deps extends RegisterDeps, Surroundings {
   /** The files that can be imported. */
   readonly files: Agents['importable']
   readonly registered: () => Promise<readonly RegisteredServer[]>
+  readonly secretOf: SecretOf
 }
 
-const SAME_SERVER: Reasons = {
+const KEPT: Reasons = {
   same: null,
-  other: 'The server is registered with other settings, which stay unchanged',
+  other: 'The server with this name cannot be read, so it stays unchanged',
 }
-const SAME_NAME: Reasons = { same: null, other: 'Another server has this name; rename one of them' }
+
+/** What the servers of one import have used so far. */
+interface Used {
+  /** Names of new servers. */
+  readonly names: Set<string>
+  /** Registered servers that an entry defines. Another entry does not change them. */
+  readonly ids: Set<string>
+}
 
 /** Registers servers from agents' entries. Starts nothing, and changes a registered server only with `update`. */
 export function createAgentImport(deps: Deps) {
-  const { registered, kinds } = deps
+  const { registered, kinds, secretOf } = deps
+
+  /**
+   * The registered server that an entry defines, or changes: with `update` the one that has its words or its name.
+   * Otherwise other values are another server.
+   */
+  function registeredFor(
+    candidate: Candidate,
+    servers: readonly RegisteredServer[],
+    used: Used,
+    { update = false, server_id }: AgentImportInput,
+  ) {
+    const same = registeredVariant(candidate.definition, servers, secretOf)
+    if (same) return { id: same.id, isSame: true }
+    const name = unusedName(candidate, used.names)
+    const free = servers.filter(
+      ({ id }) => !used.ids.has(id) && (server_id === undefined || id === server_id),
+    )
+    const namesake = free.find(isNamed(name))
+    const isUnreadable = namesake?.definition instanceof AppError
+    const found = update
+      ? (registeredAs(candidate.definition, free) ?? (server_id === undefined ? namesake : free[0]))
+      : isUnreadable
+        ? namesake
+        : undefined
+    return found && { id: found.id, isSame: false }
+  }
 
   async function importOne(
     candidate: Candidate,
     input: AgentImportInput,
-    taken: Set<string>,
+    used: Used,
     by: Caller,
   ): Promise<AgentImportItem> {
-    const name = unusedName(candidate, taken)
-    const found = { name, definition: ownDefinition(candidate.definition), enabled: candidate.enabled }
     const servers = await registered()
-    const same = registeredAs(candidate.definition, servers, candidate.folder ?? undefined)
-    const server = servers.find(same ? ({ id }) => id === same.id : isNamed(name))
-    const isSame = same !== undefined && differences(same.definition, candidate.definition).length === 0
+    const existing = registeredFor(candidate, servers, used, input)
+    const server = servers.find(({ id }) => id === existing?.id)
+    const taken = existing ? [] : servers.map((each) => slugOf(each.name))
+    const name = unusedName(candidate, new Set([...used.names, ...taken]))
+    const found = { name, definition: ownDefinition(candidate.definition), enabled: candidate.enabled }
     const problem = kinds.problem(name, found.definition)
     const planned = plan(
-      server
-        ? { existing: { id: server.id, isSame, problem: problem ?? whyFixed(server, candidate.definition) } }
+      existing && server
+        ? { existing: { ...existing, problem: problem ?? whyFixed(server, candidate.definition) } }
         : { problem },
       input.update ?? false,
-      same ? SAME_SERVER : SAME_NAME,
+      KEPT,
     )
-    if (planned.outcome === 'created') taken.add(slugOf(name))
+    if (planned.outcome === 'created') used.names.add(slugOf(name))
+    if (existing) used.ids.add(existing.id)
     // An update that fails ends the import, and takes no options.
     const [carryOut, options] = planned.outcome === 'updated' ? [applyOrThrow, {}] : [apply, input]
     const done = await carryOut(planned, input.dry_run, () => register(found, planned.id, options, deps, by))
     const { outcome, id, reason, notes } = done
-    const isRegistered = outcome === 'unchanged' || (outcome === 'exists' && same !== undefined)
     return {
       name,
       type: candidate.definition.type,
-      outcome: isRegistered ? 'registered' : outcome,
+      outcome: outcome === 'unchanged' ? 'registered' : outcome,
       server_id: id,
       found_in: candidate.found_in,
       variants: candidate.variants.map(shownVariant),
@@ -85,9 +120,21 @@ export function createAgentImport(deps: Deps) {
       const files = deps.files(input.agents, input.project_path)
       const { candidates, refused } = candidatesIn(files, input.names, deps)
       const items: AgentImportItem[] = []
-      const taken = new Set<string>()
-      for (const candidate of candidates) items.push(await importOne(candidate, input, taken, by))
-      items.push(...refused.map(refusedItem))
+      const servers = await registered()
+      const defined = candidates.flatMap(
+        ({ definition }) => registeredVariant(definition, servers, secretOf)?.id ?? [],
+      )
+      const used = { names: new Set<string>(), ids: new Set(defined) }
+      const chosen = input.entries && new Set(input.entries.map(placeOf))
+      const isChosen = (sources: readonly Source[]) =>
+        !chosen || sources.some((each) => chosen.has(placeOf(each)))
+      for (const candidate of candidates) {
+        const isTaken = isChosen(candidate.found_in)
+        // The others keep the names that they would get.
+        const item = await importOne(candidate, isTaken ? input : { ...input, dry_run: true }, used, by)
+        if (isTaken) items.push(item)
+      }
+      items.push(...refused.filter(({ source }) => isChosen([source])).map(refusedItem))
       return { dry_run: input.dry_run ?? false, items, total: items.length }
     },
 
@@ -109,14 +156,16 @@ export function createAgentImport(deps: Deps) {
         agents_found: agents.filter(({ installed }) => installed).length,
         entries: agents.reduce((sum, { entries }) => sum + entries, 0),
         different_servers: candidates.length,
-        not_registered: candidates.filter(
-          ({ definition, folder }) => !registeredAs(definition, known, folder ?? undefined),
-        ).length,
+        not_registered: candidates.filter(({ definition }) => !registeredVariant(definition, known, secretOf))
+          .length,
       }
     },
   }
 }
 export type AgentImport = ReturnType<typeof createAgentImport>
+
+const placeOf = ({ agent_type, scope, project, name }: Source): string =>
+  JSON.stringify([agent_type, scope, project, name])
 
 /** Why the server cannot get this definition, or undefined. */
 function whyFixed({ package: from, definition: before }: RegisteredServer, { type }: Definition) {

@@ -137,6 +137,7 @@ const Source = Type.Object({
   project: textOrNull('The folder of the project that the entry belongs to'),
   name: Type.String(),
 })
+export type Source = Type.Static<typeof Source>
 
 export const AgentImportInput = partial({
   agents: Type.Array(Type.String({ maxLength: 64 }), {
@@ -149,8 +150,30 @@ export const AgentImportInput = partial({
     maxItems: 500,
     description: 'Names of entries; all if omitted',
   }),
+  entries: Type.Array(
+    closed({
+      agent_type: Type.String({ maxLength: 64 }),
+      scope: Type.String({ maxLength: 40 }),
+      project: orNull(Type.String({ maxLength: 4096 })),
+      name: Type.String({ minLength: 1, maxLength: 128 }),
+    }),
+    {
+      minItems: 1,
+      maxItems: 2000,
+      description:
+        'Only the servers of these entries, as `found_in` of a dry run names them. They get the names that the dry run has shown',
+    },
+  ),
   project_path: ProjectPath,
-  update: flag('Servers that are registered with other settings get those of the entry'),
+  update: flag(
+    'A server that is registered with other settings gets those of the entry. Without it, the entry becomes a server of its own',
+  ),
+  server_id: text(
+    'With `update`: the server that gets the settings. If omitted, the one with the same command or name',
+    {
+      maxLength: 64,
+    },
+  ),
   ...importOptions,
 })
 export type AgentImportInput = Type.Static<typeof AgentImportInput>
@@ -158,7 +181,7 @@ component({ AgentImportInput }, 'Which entries to register', { examples: [{ dry_
 
 const Transport = orNull(Type.Enum(['stdio', 'http', 'sse']))
 
-/** An entry of the same name, or of the same server, with another definition. */
+/** An entry of the same name with another definition. */
 const Variant = Type.Object({
   ...Source.properties,
   type: Transport,
@@ -173,13 +196,13 @@ export const AgentImportReport = Type.Object({
     type: Transport,
     outcome: Type.Enum(['created', 'updated', 'registered', 'exists', 'refused'], {
       description:
-        '`updated`: only with `update`; `registered`: the same server is registered already; `exists`: another server has this name',
+        '`updated`: only with `update`; `registered`: a server with the same values is registered already; `exists`: the server of this name cannot be read, so it stays as it is',
     }),
     server_id: orNull(Type.String()),
     found_in: Type.Array(Source),
     variants: Type.Array(Variant, {
       description:
-        'Other definitions of the same name or the same server. An item takes the first one that was found; `agents` chooses another',
+        'Other definitions of the same name. Each is an item of its own, because it is another server: its agent uses other values',
     }),
     reason: orNull(Type.String()),
     ...factFields,

@@ -133,16 +133,26 @@ test('agents are shown with their files, connected with a diff and a backup, and
   const refused = await cli('agents', 'connect', 'cursor')
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes') })
   expect(readFileSync(file, 'utf8')).toBe(CURSOR)
+  // It keeps its one server, which Toolroom does not have, and gains none; with --all it would gain all.
+  expect(plan.stdout).toMatch(/^ {2}Servers {6}1 → 1$/m)
+  expect(plan.stdout).toMatch(/^ {2}Stays {8}other: as in the file now$/m)
+  expect(plan.stdout).toMatch(/^ {2}Not added {4}\d+ other servers$/m)
+  const all = await cli('agents', 'connect', 'cursor', '--all', '--dry-run')
+  expect(all.stdout).toMatch(/^ {2}Servers {6}1 → \d+, and all that are added later$/m)
+  expect(all.stdout).toMatch(/^ {2}It gains {5}.*\becho\b/m)
   const written = await cli('agents', 'connect', 'cursor', '--yes')
   expect(written.stdout).toMatch(/^✓ cursor {2}~[\\/]\.cursor[\\/]mcp\.json\. \S/)
   expect(readFileSync(file, 'utf8')).toContain('"theme": "mine"')
 
   // Through the gateway, a switch writes no file.
   const connected = readFileSync(file, 'utf8')
+  expect((await cli('disable', 'echo', '--in', 'cursor')).stdout).toBe('○ cursor  nothing to change\n')
+  expect((await cli('enable', 'echo', '--in', 'cursor')).stdout).toBe(
+    '✓ cursor  sees echo through the gateway\n',
+  )
   expect((await cli('disable', 'echo', '--in', 'cursor')).stdout).toBe(
     '✓ cursor  no longer sees echo through the gateway\n',
   )
-  expect((await cli('disable', 'echo', '--in', 'cursor')).stdout).toBe('○ cursor  nothing to change\n')
   expect((await cli('enable', 'echo', '--in', 'cursor')).stdout).toBe(
     '✓ cursor  sees echo through the gateway\n',
   )

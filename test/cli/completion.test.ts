@@ -23,7 +23,7 @@ test.each([
   ['', ['logs', '--level'], ['trace', 'debug', 'info', 'warn', 'error', 'fatal']],
   ['--se', ['logs'], ['--search']],
   ['', ['logs', '--search'], []],
-  ['cursor,cl', ['install', 'grows', '--enable-in'], ['cursor,claude-code']],
+  ['cursor,cl', ['install', 'grows', '--agents'], ['cursor,claude-code']],
   ['r', ['backup'], ['restore']],
   ['s', ['edit', 'github', '--isolation'], ['sandbox']],
   ['', ['add', 'notes', '--network'], ['none', 'full']],

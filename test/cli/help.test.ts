@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands/all-commands.ts'
-import { allCommands, commandHelp, overview } from '../../src/cli/commands/help-text.ts'
+import { allCommands, commandHelp, helpText, overview } from '../../src/cli/commands/help-text.ts'
 import { runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
+
+/** First words of commands that are no command themselves. */
+const NOUNS = [...new Set(COMMANDS.map(({ name }) => name.split(' ')[0] ?? ''))].filter(
+  (word) => !COMMANDS.some(({ name }) => name === word),
+)
 
 test('the help of every command fits 80×24 and has an example that is parsed (docs/checks.md, every command)', () => {
   for (const command of COMMANDS) {
@@ -18,6 +23,18 @@ test('the help of every command fits 80×24 and has an example that is parsed (d
       )
       .toBe(true)
   }
+  for (const noun of NOUNS) {
+    const page = helpText(noun).split('\n')
+    expect.soft(page.length, noun).toBeLessThanOrEqual(24)
+    expect.soft(Math.max(...page.map((line) => line.length)), noun).toBeLessThanOrEqual(80)
+    for (const { name } of COMMANDS.filter((one) => one.name.startsWith(`${noun} `)))
+      expect
+        .soft(
+          page.some((line) => line.startsWith(`  ${name} `)),
+          name,
+        )
+        .toBe(true)
+  }
   const lines = overview().split('\n')
   expect(lines.length).toBeLessThanOrEqual(24)
   expect(
@@ -31,6 +48,11 @@ test.each([
   [['ls', '--help'], 0, /^List the servers/, ''],
   [['connect', '--help'], 0, /TOOLROOM_KEY/, ''],
   [['up', '--help'], 0, /--port N/, ''],
+  [['service', '--help'], 0, /^Usage: toolroom service install\|/, ''],
+  [['help', 'backup'], 0, /^Usage: toolroom backup /, ''],
+  [['presets', '-h'], 0, /presets apply/, ''],
+  [['service'], 2, /^$/, 'toolroom service needs one of install'],
+  [['servce', '--help'], 2, /^$/, "Did you mean 'service'?"],
   [['help', 'settings'], 0, /--log-max-mb/, ''],
   [['help', 'all'], 0, /restart/, ''],
   [['--version'], 0, /^\d+\.\d+\.\d+\n$/, ''],

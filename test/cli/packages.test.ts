@@ -53,7 +53,7 @@ test('install shows its phases on stderr, adds a server and enables it in an age
   mkdirSync(join(home, '.cursor')) // an agent that is installed
   writeFileSync(join(home, '.cursor', 'mcp.json'), '{}')
   const cli = (...argv: string[]) => runCli(cliEnv(service), argv)
-  const installed = await cli('install', 'grows@1.0.0', '--add', '--enable-in', 'curs')
+  const installed = await cli('install', 'grows@1.0.0', '--add', '--agents', 'curs')
   const phases = installed.stderr.match(/^✓ \w+/gm)
   expect(phases).toEqual(['✓ resolving', '✓ installing', '✓ checking', '✓ finishing', '✓ creating'])
   expect(installed).toMatchObject({ code: 0 })
@@ -62,7 +62,8 @@ test('install shows its phases on stderr, adds a server and enables it in an age
   )
   expect(existsSync(join(home, 'canary'))).toBe(false)
   expect(installed.stdout).toMatch(/^✓ grows {2}running, 1 tools?, about \d/m)
-  expect(installed.stdout).toMatch(/^✓ cursor {2}enabled/m)
+  expect(installed.stdout).toMatch(/^✓ cursor {2}~[\\/]\.cursor[\\/]mcp\.json/m)
+  expect(installed.stdout).toMatch(/^ {2}agents cursor$/m)
 
   expect((await cli('outdated')).stdout).toMatch(/^ {2}grows +1\.0\.0 +2\.0\.0/m)
   expect(await cli('uninstall', 'grows', '--yes')).toMatchObject({ code: 6 })

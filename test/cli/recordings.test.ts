@@ -95,7 +95,7 @@ const RECORDINGS: readonly Recording[] = [
       const { terminal, home } = await openSeeded()
       const screen = await recorded(
         terminal,
-        'toolroom install @acme/weather-mcp --add --enable-in cursor',
+        'toolroom install @acme/weather-mcp --add --agents cursor',
         /next: toolroom tools/,
       )
       return { screen, home }

@@ -103,20 +103,25 @@ describe('the import of a realistic home with nine agents', () => {
       plain_secrets: ['argument 3'],
     })
 
-    // Two agents, one server: the other settings are a variant.
+    // Two agents, one name, other values: two servers, and each names the other.
     expect(named(report, 'github')).toMatchObject({
-      found_in: [{ agent_type: 'claude-code' }, { agent_type: 'cursor' }],
+      found_in: [{ agent_type: 'claude-code' }],
       variants: [{ agent_type: 'cursor', differs: ['env GITHUB_PERSONAL_ACCESS_TOKEN'] }],
       plain_secrets: ['env GITHUB_PERSONAL_ACCESS_TOKEN'],
+    })
+    expect(named(report, 'github-cursor')).toMatchObject({
+      found_in: [{ agent_type: 'cursor' }],
+      variants: [{ agent_type: 'claude-code', differs: ['env GITHUB_PERSONAL_ACCESS_TOKEN'] }],
     })
     expect(
       named(report, 'memory')
         .found_in.map(({ agent_type }) => agent_type)
         .sort(),
-    ).toEqual(['claude-desktop', 'opencode', 'zed'])
+    ).toEqual(['claude-desktop', 'opencode'])
     expect(named(report, 'memory').variants).toMatchObject([
       { agent_type: 'zed', differs: ['env MEMORY_FILE_PATH'] },
     ])
+    expect(await stdio('memory-zed')).toMatchObject({ env: { MEMORY_FILE_PATH: expect.any(String) } })
 
     // Claude Desktop resolves nothing: mcp-remote itself reads the variable.
     expect((await stdio('linear')).args.at(-1)).toBe('Authorization:${AUTH}')

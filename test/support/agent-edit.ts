@@ -71,7 +71,14 @@ export async function openEdit(home: string) {
     now: Date.now,
     lockLedger: join(folder, 'agent-locks'),
     registered: async () => [],
-    offeredTo: () => new Map(),
+    offers: {
+      isConnected: () => false,
+      chosenFor: () => null,
+      withChoice: () => new Map(),
+      choose: async () => {},
+    },
+    secretOf: () => undefined,
+    asImported: () => null,
   }
   const onTrouble = (_: string, error: unknown) => {
     throw error

@@ -136,7 +136,9 @@ describe.runIf(executablePath)('Agents', () => {
     await dashboard.start('echo')
     await dashboard.start('noisy')
     await dashboard.ask('POST', '/servers/noisy/stop')
-    expect((await dashboard.ask('POST', '/agents/codex/connect', { take_over: true })).status).toBe(200)
+    expect(
+      (await dashboard.ask('POST', '/agents/codex/connect', { take_over: true, servers: 'all' })).status,
+    ).toBe(200)
     const before = hashes(dashboard)
     const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/agents')

@@ -134,6 +134,7 @@ describe.runIf(executablePath)('Traffic', () => {
     await detail.getByText('Payloads: in memory, last 200 calls, redacted.').waitFor()
     await page.reload()
     await detail.getByText('needle in the payload').first().waitFor()
+    await rows(page).nth(1).waitFor() // the list may come after the detail
     await page.keyboard.press('j')
     await detail.getByText('The server answered with an error.').waitFor()
     const link = page.url()

@@ -1,12 +1,22 @@
+import { rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { agentView, done, put, textOf } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { definition, post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
+import type { AgentToolsView } from '../../gateway/catalogue/visibility.schema.ts'
 import type { HistoryItem } from '../read/agents.schema.ts'
 
 const keys = async (service: TestService) =>
   (await service.inject({ url: '/api/keys', headers: AUTHORISED })).json().items
+
+const visible = async (service: TestService) => {
+  const { by_server } = (
+    await service.inject({ url: '/api/agents/cursor/tools', headers: AUTHORISED })
+  ).json<AgentToolsView>()
+  return by_server.map(({ server_id }) => server_id).sort()
+}
 
 describe('connecting with take_over', () => {
   const own = (name: string) => definition(name)
@@ -26,8 +36,9 @@ describe('connecting with take_over', () => {
     const home = ownFolder()
     put(home, '.cursor/mcp.json', FILE)
     const service = await openTestService({ home })
-    await register(service, 'echo')
-    await register(service, 'slow', [], { expose: false })
+    const env = { KEY: 'canary-take-over' }
+    await register(service, 'echo', [], { env })
+    await register(service, 'slow', [], { env, expose: false })
     await post(service, '/api/servers/echo/start')
     const names = () => Object.keys(JSON.parse(textOf(home, '.cursor/mcp.json')).mcpServers)
     return { home, service, names, text: () => textOf(home, '.cursor/mcp.json') }
@@ -111,27 +122,112 @@ describe('connecting with take_over', () => {
     expect([text(), names()]).toEqual([FILE, ['mine', 'theirs', 'hidden']])
   })
 
-  test("Claude Code's servers of single projects are in the same file, and are parked with it", async () => {
+  test("Claude Code's servers of single projects stay in their projects; one that it has everywhere is parked there, too", async () => {
     const { home, service } = await openWithServers()
+    const docs = { type: 'http', url: 'http://127.0.0.1:9/mcp' }
+    await post(service, '/api/http-servers', { name: 'docs', url: docs.url })
     const CLAUDE = `{
   "projects": {
     "/home/me/shop": {
-      "mcpServers": { "shop": ${entry('echo')} },
+      "mcpServers": { "shop": ${entry('echo')}, "docs here": ${JSON.stringify(docs)} },
       "history": []
     },
     "/home/me/blog": { "mcpServers": {} }
   },
   "mcpServers": {
-    "mine": ${entry('echo')}
+    "mine": ${entry('echo')},
+    "docs": ${JSON.stringify(docs)}
   }
 }`
     put(home, '.claude.json', CLAUDE)
     const report = await done(service, 'POST', '/claude-code/connect', { take_over: true })
-    expect(report.parked).toEqual(['mine', 'shop'])
+    expect(report.parked).toEqual(['mine', 'docs', 'docs here'])
+    expect(report.gateway?.servers).toEqual(['echo', 'docs'])
     const { projects, mcpServers } = JSON.parse(textOf(home, '.claude.json'))
-    expect([projects['/home/me/shop'].mcpServers, Object.keys(mcpServers)]).toEqual([{}, ['toolroom']])
+    expect(Object.keys(projects['/home/me/shop'].mcpServers)).toEqual(['shop'])
+    expect(Object.keys(mcpServers)).toEqual(['toolroom'])
     await done(service, 'POST', '/claude-code/disconnect')
     expect(textOf(home, '.claude.json')).toBe(CLAUDE)
+  })
+
+  test('the agent sees exactly the servers that it had, with their values; other servers only if they are asked for', async () => {
+    const { service, names } = await openWithServers()
+    await register(service, 'crash')
+    const dry = await done(service, 'POST', '/cursor/connect', { take_over: true, dry_run: true })
+    expect(dry.gateway).toMatchObject({
+      servers: ['echo'],
+      before: { servers: 3 },
+      after: { servers: 3 },
+      gained: [],
+      replaced: [{ name: 'mine', server_id: 'echo' }],
+      kept: ['theirs', 'hidden'],
+      credentials: { before: ['echo: env KEY'], after: ['echo: env KEY'] },
+      not_added: 1,
+    })
+    expect(dry.gateway?.replaced[0]?.tools).toContainEqual({ before: 'echo', after: 'echo__echo' })
+    expect(dry.gateway?.after.tools).toBe(dry.gateway?.before.tools)
+    expect(await visible(service)).toEqual(['crash', 'echo']) // a dry run chooses nothing
+    await done(service, 'POST', '/cursor/connect', { take_over: true })
+    expect(await visible(service)).toEqual(['echo'])
+    await register(service, 'stdout-noise')
+    expect(await visible(service)).toEqual(['echo'])
+
+    const all = await done(service, 'POST', '/cursor/connect', { take_over: true, servers: 'all' })
+    expect(all.gateway).toMatchObject({ servers: null, gained: ['crash', 'stdout-noise'], not_added: 0 })
+    expect(await visible(service)).toEqual(['crash', 'echo', 'stdout-noise'])
+    // Who follows all servers goes on doing so.
+    await done(service, 'POST', '/cursor/connect', { take_over: true })
+    expect(await visible(service)).toEqual(['crash', 'echo', 'stdout-noise'])
+    await done(service, 'POST', '/cursor/connect', { take_over: true, servers: ['crash'] })
+    expect([await visible(service), names()]).toEqual([['crash'], ['theirs', 'hidden', 'toolroom']])
+  })
+
+  test('an entry with other values than the registered server is another server, and stays in the file', async () => {
+    const { home, service } = await openWithServers()
+    const OTHER = FILE.replace('canary-take-over', 'canary-other')
+    put(home, '.cursor/mcp.json', OTHER)
+    const report = await done(service, 'POST', '/cursor/connect', { take_over: true })
+    expect(report).toMatchObject({ parked: [], gateway: { servers: [], kept: ['mine', 'theirs', 'hidden'] } })
+    expect(await visible(service)).toEqual([])
+    await done(service, 'POST', '/cursor/disconnect')
+    expect(textOf(home, '.cursor/mcp.json')).toBe(OTHER)
+  })
+
+  test('two files of one agent that are taken over at the same moment: it has the servers of both', async () => {
+    const { home, service } = await openWithServers()
+    const url = 'http://127.0.0.1:9/mcp'
+    await post(service, '/api/http-servers', { name: 'docs', url })
+    const project_path = join(home, 'shop')
+    put(home, 'shop/.cursor/mcp.json', JSON.stringify({ mcpServers: { docs: { url } } }))
+    const reports = await Promise.all([
+      done(service, 'POST', '/cursor/connect', { take_over: true }),
+      done(service, 'POST', '/cursor/connect', { take_over: true, scope: 'project', project_path }),
+    ])
+    expect(reports.map(({ parked }) => parked)).toEqual([['mine'], ['docs']])
+    expect(await visible(service)).toEqual(['docs', 'echo'])
+  })
+
+  test('a file that cannot be written leaves the choice as it was', async () => {
+    const { home, service } = await openWithServers()
+    await register(service, 'crash')
+    const path = join(home, '.cursor/mcp.json')
+    const { revision } = await agentView(service, 'cursor')
+    put(home, '.cursor/mcp.json', FILE.replace('theirs', 'other'))
+    const response = await post(service, '/api/agents/cursor/connect', { take_over: true, revision })
+    expect([response.statusCode, response.json().code]).toEqual([409, 'config_changed'])
+    rmSync(path)
+    symlinkSync('/dev/null', path)
+    expect(
+      (await post(service, '/api/agents/cursor/connect', { take_over: true })).statusCode,
+    ).toBeGreaterThan(399)
+    expect(await visible(service)).toEqual(['crash', 'echo'])
+  })
+
+  test('a server that is not known is named, and nothing is chosen or written', async () => {
+    const { service, text } = await openWithServers()
+    const response = await post(service, '/api/agents/cursor/connect', { servers: ['echo', 'ecko'] })
+    expect([response.statusCode, response.json().detail]).toEqual([422, expect.stringContaining('ecko')])
+    expect([text(), await visible(service)]).toEqual([FILE, ['echo']])
   })
 
   test('an entry that the agent has disabled stays in the file', async () => {

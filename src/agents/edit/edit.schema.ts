@@ -120,7 +120,18 @@ const bridge = flag('Write a local command instead of a URL; always used for age
 const takeOver = flag(
   'Park the entries in this file whose servers the gateway offers to the agent, so that it does not get their tools twice. `disconnect` restores them',
 )
-const Connect = partial({ bridge, take_over: takeOver, ...options })
+const chosen = Type.Union(
+  [
+    Type.Literal('all'),
+    Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 500, uniqueItems: true }),
+  ],
+  {
+    description:
+      'The servers that the agent sees at the gateway: their ids, or `all`, which includes servers that are added later. If omitted: with `take_over` exactly those of its entries, and those that it sees already; without it, nothing changes',
+    examples: [['github']],
+  },
+)
+const Connect = partial({ bridge, take_over: takeOver, servers: chosen, ...options })
 component({ ConnectInput: Connect }, 'How to connect the agent')
 export const ConnectInput = Type.Union([Connect, Type.Null()])
 const Disconnect = partial(options)
@@ -134,6 +145,13 @@ export const UndoInput = partial({
 })
 export type UndoInput = Type.Static<typeof UndoInput>
 component({ UndoInput }, 'Which change to undo')
+
+const Count = Type.Integer({ minimum: 0, examples: [3] })
+const Usable = Type.Object({
+  servers: Count,
+  tools: integer('Of the servers whose tools are known', { minimum: 0, examples: [61] }),
+  tokens: integer('Estimated: characters / 4', { minimum: 0, examples: [15_000] }),
+})
 
 export const ChangeReport = Type.Object({
   agent_type: Type.String(),
@@ -151,6 +169,36 @@ export const ChangeReport = Type.Object({
     server_id: Type.String({ examples: ['github'] }),
     tools: texts('Empty if they are not known yet'),
   }),
+  gateway: orNull(
+    Type.Object(
+      {
+        servers: orNull(
+          texts('The servers that it sees at the gateway. Null: all, also those that are added later'),
+        ),
+        before: Usable,
+        after: Usable,
+        gained: texts('Servers that it could not use before', { examples: [['slack']] }),
+        replaced: objects('Entries that leave the file, and where their tools are afterwards', {
+          name: Type.String({ examples: ['memory'] }),
+          server_id: Type.String({ examples: ['memory-cursor'] }),
+          tools: objects('Empty if they are not known yet', {
+            before: Type.String({ examples: ['read_graph'] }),
+            after: Type.String({ examples: ['memory-cursor__read_graph'] }),
+          }),
+        }),
+        kept: texts('Entries that stay in the file'),
+        credentials: Type.Object(
+          {
+            before: Type.Array(Type.String({ examples: ['github: env GITHUB_TOKEN'] })),
+            after: Type.Array(Type.String({ examples: ['github: env GITHUB_TOKEN'] })),
+          },
+          { description: 'The secrets of the registered servers that it can use, without their values' },
+        ),
+        not_added: integer('Servers of the gateway that it does not see', { minimum: 0, examples: [8] }),
+      },
+      { description: 'Of `connect`: what the agent can use before and after the change' },
+    ),
+  ),
   diff: text('A unified diff with secrets masked'),
   backup_id: orNull(Type.String()),
   revision: orNull(Revision),

@@ -1,3 +1,4 @@
+import { KeyedQueue } from '../../kernel/async/keyed-queue.ts'
 import { unknownName } from '../../kernel/did-you-mean.ts'
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { FactBus } from '../../kernel/fact-bus.ts'
@@ -21,8 +22,9 @@ import {
   reportOf,
 } from './file-plan.ts'
 import type { FileWriter, OpenFiles, PlannedChange } from './file-writer.ts'
+import { type Choice, choiceAfter, type GatewayOffers, gatewayChange } from './gateway-change.ts'
 import { type GatewayKeys, type KeyKind, keyName, keysAfter } from './gateway-keys.ts'
-import { type OfferedTools, offeredEntries, takeOver, warnOfDoubled } from './take-over.ts'
+import { type EntryServers, offeredEntries, takeOver, usedEntries, warnOfDoubled } from './take-over.ts'
 
 export interface EditDeps {
   readonly platform: Platform
@@ -31,8 +33,9 @@ export interface EditDeps {
   readonly ownership: OwnershipStore
   readonly gateway: GatewayKeys
   readonly registered: () => Promise<readonly RegisteredServer[]>
-  /** What the gateway offers to an agent. */
-  readonly offeredTo: (agentType: string) => OfferedTools
+  readonly offers: GatewayOffers
+  readonly secretOf: EntryServers['secretOf']
+  readonly asImported: EntryServers['asImported']
 }
 
 interface Change {
@@ -47,11 +50,14 @@ interface ConnectOptions extends ChangeOptions {
   readonly bridge?: boolean
   readonly replace?: boolean
   readonly take_over?: boolean
+  readonly servers?: 'all' | readonly string[]
 }
 
 /** Changes of agents' files. Each is written atomically and can be undone. */
 export class Edit {
   readonly #deps: EditDeps
+  /** An agent with several files gets its servers from one after the other, so that none is lost. */
+  readonly #connecting = new KeyedQueue()
 
   constructor(deps: EditDeps) {
     this.#deps = deps
@@ -111,25 +117,53 @@ export class Edit {
     })
   }
 
-  /** Writes one entry that leads to all servers of the gateway, with a key of its own. */
-  async connect(
+  /** Writes one entry that leads to the servers of the gateway, with a key of its own. */
+  async connect(agent: string, options: ConnectOptions, by: Caller): Promise<ChangeReport> {
+    return this.#connecting.take(agentOf(agent).type, () => this.#connect(agent, options, by))
+  }
+
+  async #connect(
     agent: string,
-    { bridge = false, replace = false, take_over = false, ...options }: ConnectOptions,
+    { bridge = false, replace = false, take_over = false, servers: asked, ...options }: ConnectOptions,
     by: Caller,
   ): Promise<ChangeReport> {
-    const { gateway, registered, offeredTo } = this.#deps
+    const { gateway, offers } = this.#deps
     const { type, http } = agentOf(agent)
     const isBridge = bridge || http === null
     if (isBridge && !options.dry_run) await gateway.program.keep()
-    const servers = await registered()
+    const registered = await this.#deps.registered()
+    if (Array.isArray(asked)) refuseUnknown(asked, registered)
     return this.change(this.#targetOf(agent, options), options, by, {
       action: 'set',
       keyKind: 'connect',
       plan: (target, current, key) => {
         const desired = this.#gatewayEntry(GATEWAY_ENTRY, null, key, isBridge)
         const plan = planSet(target, current, [desired], { replace })
-        const offered = offeredEntries(target, current, servers, offeredTo(type))
-        return take_over ? takeOver(target, plan, current, offered) : warnOfDoubled(target, plan, offered)
+        const all = offers.withChoice(type, null)
+        const isOffered = ({ server_id }: { readonly server_id: string }) => all.has(server_id)
+        const own = offeredEntries(target, current, { ...this.#deps, registered }).filter(isOffered)
+        const before = { isConnected: offers.isConnected(type), chosen: offers.chosenFor(type) }
+        const choice = choiceAfter(asked, take_over, before, own)
+        const after = offers.withChoice(type, choice)
+        const offered = own.filter(({ server_id }) => after.has(server_id))
+        const planned = take_over
+          ? takeOver(target, plan, current, offered)
+          : warnOfDoubled(target, plan, offered, (id) => (after.get(id) ?? []).map(({ tool }) => tool))
+        const entries = own.map(({ entry }) => entry)
+        const others = usedEntries(current).filter((entry) => !entries.includes(entry))
+        return {
+          ...planned,
+          gateway: gatewayChange({
+            registered,
+            choice,
+            all,
+            before: before.isConnected ? offers.withChoice(type, before.chosen) : new Map(),
+            after,
+            own,
+            others: others.map(({ name }) => name),
+            isTakeOver: take_over,
+          }),
+        }
       },
     })
   }
@@ -159,11 +193,16 @@ export class Edit {
         })
         const others = await this.#planOtherFiles(files, target, main.plan)
         const otherDiff = others.map(({ diff }) => diff).join('')
-        const kept = await files.write({
+        const undo = await this.#choose(agent.type, main.plan.gateway, options, by)
+        const planned = {
           ...this.#outcomeOf(target, main, newKey, by, others, otherDiff),
           // Disabled servers are listed first: a listed name without an entry has no effect.
           steps: [...others, { ...main, names: namesIn(main.plan) }],
           newKey,
+        }
+        const kept = await files.write(planned).catch(async (error) => {
+          await undo()
+          throw error
         })
         if (!kept) continue
         if (kept.size > 0) publishChange(facts, target)
@@ -172,6 +211,20 @@ export class Edit {
     } finally {
       files.close()
     }
+  }
+
+  /** The agent sees no other servers, not even for a moment: its choice is saved before its entry. Returns the undo. */
+  async #choose(
+    agentType: string,
+    gateway: Plan['gateway'],
+    { dry_run = false }: ChangeOptions,
+    by: Caller,
+  ): Promise<() => Promise<unknown>> {
+    const { offers } = this.#deps
+    if (!gateway || dry_run) return async () => {}
+    const before: Choice = offers.chosenFor(agentType)
+    await offers.choose(agentType, gateway.servers, by)
+    return () => offers.choose(agentType, before, by)
   }
 
   /** The changes of the other files in which an agent lists its disabled servers. */
@@ -275,6 +328,12 @@ export class Edit {
       'GET /api/servers and GET /api/http-servers list the registered servers',
     )
   }
+}
+
+function refuseUnknown(ids: readonly string[], registered: readonly RegisteredServer[]): void {
+  for (const [index, id] of ids.entries())
+    if (!registered.some((server) => server.id === id))
+      throw invalidField(`/servers/${index}`, `must be the id of a server: no server has the id '${id}'`)
 }
 
 /** The entries that change. */

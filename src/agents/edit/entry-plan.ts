@@ -12,6 +12,7 @@ import type { Content } from '../files/read-config.ts'
 import type { Operation } from '../formats/apply-operations.ts'
 import { containersIn, type Entry, stepTo } from '../read/read-entries.ts'
 import type { DesiredEntry } from './desired-entry.ts'
+import type { ChangeReport } from './edit.schema.ts'
 
 /** An operation on another file of the agent, such as its list of disabled servers. */
 export interface OtherFileOperation extends Operation {
@@ -40,6 +41,8 @@ export interface Plan {
   /** Entries whose tools the agent gets from the gateway, too. */
   readonly doubled: readonly Doubled[]
   readonly warnings: readonly string[]
+  /** The servers that the agent sees at the gateway after the change, and what it can use before and after. */
+  readonly gateway?: ChangeReport['gateway']
   /** The bytes that the file gets instead of an edit; null removes it. */
   readonly exact?: Buffer | null | undefined
 }

@@ -184,7 +184,7 @@ export const recordKey = (
 
 /** The names of the entries that a change concerns. An undo only adds, updates and removes. */
 type ChangedEntries = Pick<Plan, 'added' | 'updated' | 'removed'> &
-  Partial<Pick<Plan, 'takenNow' | 'restored' | 'doubled' | 'warnings'>>
+  Partial<Pick<Plan, 'takenNow' | 'restored' | 'doubled' | 'warnings' | 'gateway'>>
 
 /** What a report and an audit row show of the file that a request names. */
 interface Reported extends Pick<FileChange, 'diff' | 'publicDiff' | 'revision'> {
@@ -218,6 +218,7 @@ export function reportOf(
     parked: [...takenNow],
     restored: [...restored],
     doubled: doubled.map((each) => ({ ...each, tools: [...each.tools] })),
+    gateway: plan.gateway ?? null,
     diff: diff + otherDiff,
     backup_id: kept.get(config.path)?.backup.id ?? null,
     revision,

@@ -1,6 +1,7 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { fileAt, PROJECT } from '../catalogue/agent-catalogue.ts'
+import type { Agent } from '../catalogue/agent-record.ts'
 import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
 import {
   isMap,
@@ -17,7 +18,7 @@ import type { TakenEntry, TakenOver } from '../files/ownership-store.ts'
 import { applyOperations, formatOf, type Operation } from '../formats/apply-operations.ts'
 import { CannotEdit } from '../formats/format.ts'
 import { type Entry, entriesUnder } from '../read/read-entries.ts'
-import { registeredAs } from '../read/server-identity.ts'
+import { lacksSecret, registeredVariant, type SecretOf } from '../read/server-identity.ts'
 import type { CurrentConfig, Plan } from './entry-plan.ts'
 
 /** Adds to a plan that these entries leave the file until the gateway entry does. */
@@ -45,8 +46,15 @@ export function takeOver(
 }
 
 /** Adds to a plan which tools the agent gets twice, because its own entries stay. */
-export function warnOfDoubled({ agent }: ConfigTarget, plan: Plan, offered: readonly OfferedEntry[]): Plan {
-  const doubled = offered.map(({ entry: { name }, server_id, tools }) => ({ name, server_id, tools }))
+export function warnOfDoubled(
+  { agent }: ConfigTarget,
+  plan: Plan,
+  offered: readonly OfferedEntry[],
+  toolsOf: (serverId: string) => readonly string[],
+): Plan {
+  const doubled = offered.map(({ entry: { name }, server_id }) => {
+    return { name, server_id, tools: toolsOf(server_id) }
+  })
   const warnings = doubled.map(
     ({ name, tools }) =>
       `${agent.name} gets ${tools.length === 0 ? 'the' : tools.length} tools of '${name}' twice: from its own entry and from the gateway. Send "take_over": true to park the entry`,
@@ -149,47 +157,55 @@ const isAt = (one: Path, other: Path): boolean => JSON.stringify(one) === JSON.s
 const gatewayIn = (entries: readonly Entry[]): Entry[] => entries.filter(({ name }) => name === GATEWAY_ENTRY)
 
 /** An entry of the agent's own whose server it reaches through the gateway, too. */
-interface OfferedEntry {
+export interface OfferedEntry {
   readonly entry: Entry
   readonly scope: string
   readonly server_id: string
-  /** As the server names them; empty if they are not known yet. */
-  readonly tools: readonly string[]
 }
 
-/** The tools that the gateway offers to an agent, by server. */
-export type OfferedTools = ReadonlyMap<string, readonly string[]>
+/** How an entry is compared with registered servers. */
+export interface EntryServers {
+  readonly registered: readonly RegisteredServer[]
+  readonly secretOf: SecretOf
+  /** An entry as an import would register it; null if it cannot. */
+  readonly asImported: (
+    entry: Entry,
+    file: { readonly agent: Agent; readonly root: Json | undefined; readonly project: string | null },
+  ) => Definition | null
+}
 
-/** Entries that the agent has disabled are left out, because it does not use them. */
+/**
+ * The entries whose servers are registered with the same values. Those that the agent has disabled are left out, because
+ * it does not use them; and those of single projects, unless it has the server everywhere.
+ */
 export function offeredEntries(
   target: ConfigTarget,
   current: CurrentConfig,
-  registered: readonly RegisteredServer[],
-  offered: OfferedTools,
+  { registered, secretOf, asImported }: EntryServers,
 ): OfferedEntry[] {
-  const { scope } = target.config
-  const own = current.entries.map((entry) => ({ entry, scope, project: null }))
-  return [...own, ...projectEntries(target, current)].flatMap(({ entry, scope: its, project }) => {
-    const { name, definition, enabled } = entry
-    if (enabled === false || (its === scope && name === GATEWAY_ENTRY)) return []
-    const owned = its === scope && Object.hasOwn(current.owned, name) ? current.owned[name] : undefined
-    const id = owned?.server_id ?? serverOf(definition, registered, project)
-    const tools = id === undefined ? undefined : offered.get(id)
-    return id === undefined || !tools ? [] : [{ entry, scope: its, server_id: id, tools }]
+  const { agent, config, project = null } = target
+  const serverOf = (entry: Entry, its: string | null) => {
+    const imported = asImported(entry, { agent, root: current.root, project: its })
+    const found = registeredVariant(imported, registered, secretOf)
+    // The agent asks its user for the secret, and Toolroom does not have it yet.
+    return found && lacksSecret(found.definition, secretOf) ? undefined : found?.id
+  }
+  const own = usedEntries(current).flatMap((entry): OfferedEntry[] => {
+    const owned = Object.hasOwn(current.owned, entry.name) ? current.owned[entry.name] : undefined
+    const id = owned?.server_id ?? serverOf(entry, project)
+    return id === undefined ? [] : [{ entry, scope: config.scope, server_id: id }]
   })
+  const everywhere = new Set(own.map(({ server_id }) => server_id))
+  const ofProjects = projectEntries(target, current).flatMap(({ entry, scope, project: its }) => {
+    const id = entry.enabled === false ? undefined : serverOf(entry, its)
+    return id !== undefined && everywhere.has(id) ? [{ entry, scope, server_id: id }] : []
+  })
+  return [...own, ...ofProjects]
 }
 
-/** A server that works in the folder of another project is another one. */
-function serverOf(
-  definition: Definition | null,
-  registered: readonly RegisteredServer[],
-  project: string | null,
-): string | undefined {
-  if (project === null) return registeredAs(definition, registered)?.id
-  const found = registeredAs(definition, registered, project) ?? registeredAs(definition, registered)
-  const folder = found?.definition.type === 'stdio' ? found.definition.cwd : null
-  return folder === null || folder === project ? found?.id : undefined
-}
+/** The entries of a file that its agent uses, beside the one that leads to the gateway. */
+export const usedEntries = ({ entries }: CurrentConfig): Entry[] =>
+  entries.filter(({ name, enabled }) => enabled !== false && name !== GATEWAY_ENTRY)
 
 interface ProjectEntry {
   readonly entry: Entry

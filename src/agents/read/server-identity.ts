@@ -1,12 +1,17 @@
 import { AppError } from '../../kernel/errors.ts'
 import { memo } from '../../kernel/memo.ts'
-import { isReference, parseReferences } from '../../kernel/secrets/references.ts'
+import {
+  isReference,
+  parseReferences,
+  resolveReferences,
+  writeReference,
+} from '../../kernel/secrets/references.ts'
 import { npxPackage } from '../../servers/shared/definition/npx-package.ts'
 import { readGatewayEntry } from '../catalogue/gateway-entry.ts'
 import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'
 
 /** Two definitions with the same identity are the same server, whatever its name, environment or headers. */
-export function identityOf(definition: Definition): string {
+function identityOf(definition: Definition): string {
   return JSON.stringify(wordsOf(definition))
 }
 
@@ -16,12 +21,13 @@ const wordsOf = (definition: Definition): string[] =>
 /** Where two definitions differ: `env API_KEY`, `argument 2`, `command`, `cwd`. Empty if they are equal. */
 export function differences(one: Definition, other: Definition): string[] {
   if ((one.type === 'stdio') !== (other.type === 'stdio')) return ['type']
-  const [before, after] = [partsOf(one), partsOf(other)]
+  const [before, after] = [textsOf(one), textsOf(other)]
   const labels = new Set([...before.keys(), ...after.keys()])
   return [...labels].filter((label) => before.get(label) !== after.get(label))
 }
 
-function partsOf(definition: Definition): ReadonlyMap<string, string | null> {
+/** Every text of a definition, by the label that reports use: `env API_KEY`, `argument 2`. */
+export function textsOf(definition: Definition): ReadonlyMap<string, string | null> {
   const labelled = (label: string, map: Readonly<Record<string, string>>) =>
     Object.entries(map).map(([key, value]) => [`${label} ${key}`, value] as const)
   if (definition.type !== 'stdio')
@@ -49,7 +55,7 @@ export function differsFrom(
   if (!entry || !server || server.definition instanceof AppError || readGatewayEntry(entry)) return []
   const ours = server.definition
   if (!isExact && identityOf(ours) !== identityOf(entry)) return []
-  const parts = partsOf(ours)
+  const parts = textsOf(ours)
   const hasFolderOfOwn = entry.type === 'stdio' && entry.cwd !== null
   return differences(ours, entry).filter(
     (label) => !hasReference(parts.get(label) ?? '') && (label !== 'cwd' || hasFolderOfOwn),
@@ -57,6 +63,81 @@ export function differsFrom(
 }
 
 type Known = { readonly id: string; readonly definition: Definition }
+
+/** The value of a named secret; undefined if there is none. */
+export type SecretOf = (name: string) => string | undefined
+
+/**
+ * One text for all ways to write a definition. Two definitions with the same text start the same server with the same
+ * values: only the order of variables, the case of headers and the `-y` of npx may differ.
+ */
+export function variantOf(definition: Definition): string {
+  if (definition.type !== 'stdio') return JSON.stringify(['url', definition.url, surroundingsOf(definition)])
+  const { command, args } = definition
+  const words = /^npx(?:\.cmd)?$/.test(command) && /^(?:-y|--yes)$/.test(args[0] ?? '') ? args.slice(1) : args
+  return JSON.stringify([command, words, surroundingsOf(definition)])
+}
+
+/** What a server is given beside its words. */
+function surroundingsOf(definition: Definition): string {
+  const sorted = (map: Readonly<Record<string, string>>, key = (name: string) => name) =>
+    Object.entries(map)
+      .map(([name, value]) => [key(name), value] as const)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+  return definition.type === 'stdio'
+    ? JSON.stringify([sorted(definition.env), definition.cwd])
+    : JSON.stringify(sorted(definition.headers, (name) => name.toLowerCase()))
+}
+
+/**
+ * The registered server that has every value of a definition. A named secret is compared by its value, so that servers
+ * whose secrets were moved are found, and those with another secret are not.
+ */
+export function registeredVariant(
+  definition: Definition | null,
+  registered: readonly RegisteredServer[],
+  secretOf: SecretOf,
+): Known | undefined {
+  if (!definition) return undefined
+  const { all, byPackage } = indexOf(registered)
+  const npx = npxPackage(definition)
+  const fromPackage = (npx && byPackage.get(JSON.stringify([npx.name, ...npx.args]))) ?? []
+  const plain = withSecrets(definition, secretOf)
+  const [variant, surroundings] = [variantOf(plain), surroundingsOf(plain)]
+  return (
+    all.find((known) => variantOf(withSecrets(known.definition, secretOf)) === variant) ??
+    fromPackage.find((known) => surroundingsOf(withSecrets(known.definition, secretOf)) === surroundings)
+  )
+}
+
+/** Whether a definition refers to a named secret that is not set, so that its server cannot start. */
+export const lacksSecret = (definition: Definition, secretOf: SecretOf): boolean =>
+  [...textsOf(definition).values()].some((text) =>
+    parseReferences(text ?? '').some(
+      (part) =>
+        isReference(part) &&
+        part.kind === 'secret' &&
+        part.fallback === null &&
+        secretOf(part.name) === undefined,
+    ),
+  )
+
+/** The definition with the values of named secrets. Variables stay references, because agents refer to them, too. */
+function withSecrets(definition: Definition, secretOf: SecretOf): Definition {
+  const text = (written: string): string => {
+    const resolved = resolveReferences(written, (reference) => {
+      const value = reference.kind === 'secret' ? secretOf(reference.name) : undefined
+      return value ?? writeReference(reference)
+    })
+    return 'text' in resolved ? resolved.text : written
+  }
+  const values = (map: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(map).map(([name, value]) => [name, text(value)]))
+  if (definition.type !== 'stdio')
+    return { ...definition, url: text(definition.url), headers: values(definition.headers) }
+  const { command, args, env } = definition
+  return { ...definition, command: text(command), args: args.map(text), env: values(env) }
+}
 
 /** The registered server that an entry defines. With a folder: the one that works there. */
 export function registeredAs(
@@ -75,7 +156,15 @@ export function registeredAs(
       fits(known.definition, definition, fitsFolder),
     ),
   ]
-  return found.find((known) => folder === undefined || folderOf(known.definition) === folder)
+  const there = found.filter((known) => folder === undefined || folderOf(known.definition) === folder)
+  // Of several variants, the one with these values.
+  return there.length < 2 ? there[0] : (there.find((known) => hasValuesOf(known, definition)) ?? there[0])
+}
+
+/** What a server refers to is not compared. */
+const hasValuesOf = ({ definition: ours }: Known, entry: Definition): boolean => {
+  const parts = textsOf(ours)
+  return differences(ours, entry).every((label) => hasReference(parts.get(label) ?? ''))
 }
 
 const folderOf = (definition: Definition): string | null =>

@@ -6,7 +6,12 @@ import { agentNamed } from './find-agent.ts'
 export const connectAgent: Run = async (context) => {
   const { api, given } = context
   const { agent_type, name } = await agentNamed(api, given.word('AGENT'))
-  const options = { take_over: !given.is('keep'), bridge: given.is('bridge'), create: given.is('create') }
+  const options = {
+    take_over: !given.is('keep'),
+    bridge: given.is('bridge'),
+    create: given.is('create'),
+    ...(given.is('all') && { servers: 'all' as const }),
+  }
   return writeFiles(context, {
     question: `Connect ${name} to the gateway`,
     change: async (dry_run) => [

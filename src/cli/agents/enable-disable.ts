@@ -1,11 +1,13 @@
+import { allServers, serverNamed } from '../run/any-server.ts'
 import { type Context, exitOf, type Run } from '../run/command-context.ts'
 import { Failure, usage } from '../run/failure.ts'
 import { type Line, signed } from '../run/printed-line.ts'
-import { allServers, serverNamed } from '../servers/any-server.ts'
+import type { Api } from '../run/service-client.ts'
 import { diffLines, type FileChange, writtenLines } from './file-change-lines.ts'
 import { type AgentSummary, agentsIn, agentsOf } from './find-agent.ts'
 
-interface Item {
+/** What became of one agent. */
+export interface SwitchedAgent {
   readonly agent_type: string
   readonly via: 'gateway' | 'direct'
   readonly changed: boolean
@@ -27,8 +29,9 @@ function switchServer(isOn: boolean): Run {
     const [server, agents] = await Promise.all([serverNamed(api, given.word('SERVER')), agentsOf(api)])
     const chosen = agentsIn(agents, list)
     if (chosen.length === 0) throw new Failure('not_found', 'No agent was found on this computer', null)
-    const items: Item[] = []
-    for (const agent of chosen) items.push(await inOne(context, agent, server.id, isOn, chosen.length === 1))
+    const items: SwitchedAgent[] = []
+    for (const agent of chosen)
+      items.push(await switchIn(context, agent, server.id, isOn, chosen.length === 1))
     const failed = items.filter(({ error }) => error).length
     const isDry = given.is('dry-run')
     return {
@@ -43,13 +46,14 @@ function switchServer(isOn: boolean): Run {
   }
 }
 
-async function inOne(
+/** Through the gateway if the agent is connected to it, otherwise in its file. Throws if it is the only one and fails. */
+export async function switchIn(
   context: Context,
   agent: AgentSummary,
   id: string,
   isOn: boolean,
   isOnly: boolean,
-): Promise<Item> {
+): Promise<SwitchedAgent> {
   const { agent_type, connected_via } = agent
   const via = connected_via === 'gateway' ? 'gateway' : 'direct'
   try {
@@ -113,8 +117,8 @@ async function inFile(
   }
 }
 
-function agentLines(
-  { agent_type, changed, file, error }: Item,
+export function agentLines(
+  { agent_type, changed, file, error }: SwitchedAgent,
   id: string,
   isOn: boolean,
   isDry: boolean,
@@ -127,3 +131,14 @@ function agentLines(
   const does = isDry ? `would change: it ${state}` : state
   return [signed('ok', `${agent_type}  ${does} ${id} through the gateway`)]
 }
+
+/** The agents that can use a server. */
+export const usersOf = async (api: Api, id: string): Promise<readonly string[]> =>
+  (await allServers(api)).find((server) => server.id === id)?.used_by_agents ?? []
+
+/** Says which agents see a new server: those that follow all servers, and those that were named. */
+export const usersLine = (users: readonly string[], id: string): Line => [
+  users.length === 0
+    ? `  agents None of them sees it yet. toolroom enable ${id} --in AGENT`
+    : `  agents ${users.join(' ')}`,
+]

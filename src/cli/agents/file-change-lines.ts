@@ -6,17 +6,61 @@ import type { Schemas } from '../run/service-client.ts'
 export type FileChange = Pick<
   Schemas['AgentChangeReport'],
   'agent_type' | 'path' | 'changed' | 'diff' | 'backup_id' | 'reload_hint' | 'warnings'
->
+> & { readonly gateway?: Schemas['AgentChangeReport']['gateway'] }
 
 /** The file and the lines that leave and come. Secrets are masked by the service. */
-export const diffLines = ({ path, diff, warnings, changed }: FileChange): Line[] =>
-  [
+export const diffLines = ({ path, diff, warnings, changed, gateway = null }: FileChange): Line[] => [
+  ...[
     toned('strong', shortPath(path)) as Line[number],
     ...(changed
       ? diff.split('\n').filter((line) => line !== '' && !/^(?:---|\+\+\+) /.test(line))
       : ['  unchanged']),
     ...warnings.map((warning) => `! ${warning}`),
-  ].map((line): Line => (typeof line === 'string' ? [diffSpan(line)] : [line]))
+  ].map((line): Line => (typeof line === 'string' ? [diffSpan(line)] : [line])),
+  ...(gateway === null ? [] : gatewayLines(gateway)),
+]
+
+/** What the agent can use before and after a change. */
+function gatewayLines({ before, after, ...change }: Gateway): Line[] {
+  const renamed = change.replaced.filter(({ name, server_id }) => name !== server_id)
+  const row = (label: string, text: string, tone?: 'warn'): Line => [
+    toned('dim', `  ${label.padEnd(12)} `),
+    toned(tone, text),
+  ]
+  const counts = (of: 'servers' | 'tools' | 'tokens') => `${before[of]} → ${after[of]}`
+  const gained = change.credentials.after.filter((each) => !change.credentials.before.includes(each))
+  return [
+    row('Servers', counts('servers') + (change.servers === null ? ', and all that are added later' : '')),
+    ...(change.gained.length > 0 ? [row('It gains', change.gained.join(', '), 'warn')] : []),
+    ...renamed.map(({ name, server_id }) => row('Renamed', `${name} → ${server_id}`)),
+    row('Tools', `${counts('tools')}, about ${counts('tokens')} tokens`),
+    ...toolNames(change).map((text, n) => row(n === 0 ? 'Tool names' : '', text)),
+    row(
+      'Credentials',
+      credentialText(change.credentials.after, gained),
+      gained.length > 0 ? 'warn' : undefined,
+    ),
+    ...(change.kept.length > 0 ? [row('Stays', `${change.kept.join(', ')}: as in the file now`)] : []),
+    ...(change.not_added > 0 ? [row('Not added', `${change.not_added} other servers`)] : []),
+    ...(after.servers === 0 ? [row('', 'It sees no server. --all lets it see all of them', 'warn')] : []),
+  ]
+}
+
+type Gateway = NonNullable<Schemas['AgentChangeReport']['gateway']>
+
+const credentialText = (all: readonly string[], gained: readonly string[]): string => {
+  if (gained.length > 0) return `it can now use ${gained.join(', ')}`
+  return all.length === 0 ? 'none' : `${all.join(', ')}; no others`
+}
+
+/** The first tool of each entry shows how the names change. */
+function toolNames({ replaced }: Pick<Gateway, 'replaced'>): string[] {
+  return replaced.flatMap(({ tools: [first, ...others] }) => {
+    if (!first) return []
+    const more = others.length > 0 ? ` (and ${others.length} more)` : ''
+    return [`${first.before} → ${first.after}${more}`]
+  })
+}
 
 const diffSpan = (line: string): Line[number] =>
   toned(

@@ -1,9 +1,9 @@
+import { allServers } from '../run/any-server.ts'
 import { type Context, dryRun, emptyList, type Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
 import { counted, thousands } from '../run/human-readable.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
-import { allServers } from '../servers/any-server.ts'
 import { agentNamed } from './find-agent.ts'
 
 /** `toolroom presets ls` */

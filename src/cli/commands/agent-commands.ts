@@ -33,11 +33,12 @@ export const AGENT_COMMANDS = [
       load: async () => (await import('../agents/show-agents.ts')).diffAgent,
     },
     'agents connect': {
-      does: 'Give an agent one entry for all servers: the gateway.',
-      text: 'Its own entries of servers that the gateway offers are kept by Toolroom, and come back with disconnect. Shows the diff and asks.',
+      does: 'Give an agent one entry for its servers: the gateway.',
+      text: 'It sees exactly the servers that it had. Their entries are kept by Toolroom, and come back with disconnect. Shows the diff and what the agent can use before and after, and asks.',
       words: [AGENT],
       flags: {
         keep: { does: 'Leave its own entries in the file.' },
+        all: { does: 'Follow all servers, also those that are added later.' },
         bridge: { does: 'Use toolroom connect instead of the URL.' },
         create: { does: 'Also if the agent was not found.' },
       },

@@ -8,11 +8,12 @@ const WIDTH = 79
 const MOST_FLAGS = 10
 export const GROUPS: readonly Group[] = ['Service', 'Servers', 'Tools', 'Agents', 'Packages', 'Watch', 'Care']
 
-/** The help for a command, for `all`, `settings` or `isolation`, or the overview. */
+/** The help for a command, for the first word of several, for `all`, `settings` or `isolation`, or the overview. */
 export function helpText(subject: Command | string | undefined): string {
   if (typeof subject === 'object') return commandHelp(subject)
   if (subject === 'all') return allCommands()
   if (subject === 'isolation') return ISOLATION_PAGE
+  if (subject !== undefined && subcommandsOf(subject).length > 0) return nounHelp(subject)
   if (subject !== 'settings') return overview()
   const rows = settingRows().map(([label, does]) => `  ${label.padEnd(32)} ${does}`.trimEnd())
   return rows.join('\n')
@@ -40,6 +41,19 @@ export function overview(): string {
     'toolroom help isolation   where a server runs, and what it may reach there',
     '',
     'Example: toolroom ls',
+  ].join('\n')
+}
+
+/** `toolroom service --help`: the commands that begin with this word. */
+function nounHelp(noun: string): string {
+  const rows = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `))
+  const width = Math.max(...rows.map(({ name }) => name.length)) + 4
+  return [
+    `Usage: toolroom ${noun} ${subcommandsOf(noun).join('|')} [FLAGS]`,
+    '',
+    ...rows.flatMap(({ name, does }) => wrapped(does, `  ${name}`.padEnd(width), ' '.repeat(width))),
+    '',
+    `toolroom ${noun} COMMAND --help   what it does, its flags and an example`,
   ].join('\n')
 }
 

@@ -19,7 +19,7 @@ export const PACKAGE_COMMANDS = commandsOf('Packages', {
     words: [{ name: 'PACKAGE' }],
     flags: {
       add: { does: 'Add a server that runs from it, and start it.' },
-      'enable-in': { does: 'With --add: enable the server in these agents.', value: 'A,B', kind: 'agent' },
+      agents: { does: 'With --add: let these agents see the server.', value: 'A,B', kind: 'agent' },
       'allow-scripts': { does: 'Run its install scripts.' },
     },
     writes: true,

@@ -34,6 +34,7 @@ export const SERVER_COMMANDS = commandsOf('Servers', {
       header: { does: 'A header for the URL.', value: 'NAME=VALUE', many: true },
       cwd: { does: 'The folder in which the command runs.', value: 'FOLDER', kind: 'file' },
       start: { does: 'Start it now, and wait until it is ready.' },
+      agents: { does: 'Let these agents see it.', value: 'A,B', kind: 'agent' },
       ...ISOLATION_FLAGS,
     },
     writes: true,

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { writeDurably } from '../../kernel/files/durable-file.ts'
+import { allServers, isStdio } from '../run/any-server.ts'
 import type { Run } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
-import { allServers, isStdio } from '../servers/any-server.ts'
 import { toolsOf } from '../tools/tools.ts'
 import { cacheFile, type Names } from './candidates.ts'
 

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { runningInstance } from '../../kernel/config/find-running-instance.ts'
 import { type AgentSummary, agentsOf } from '../agents/find-agent.ts'
+import { allServers, needsHelp } from '../run/any-server.ts'
 import type { Context } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 import { bytes, counted, shortPath } from '../run/human-readable.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
-import { allServers, needsHelp } from '../servers/any-server.ts'
 import { type Finding, type Fix, hint, none, ok, problem } from './finding.ts'
 
 export const NOT_RUNNING: Finding = hint(

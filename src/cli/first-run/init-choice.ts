@@ -6,14 +6,14 @@ import type { Api } from '../run/service-client.ts'
 import { type Choice, type ImportItem, importable } from './init-steps.ts'
 
 /** `--import github,slack`: undefined means all. */
-export function namesIn(
+export function itemsIn(
   items: readonly ImportItem[],
   list: string | undefined,
-): readonly string[] | undefined {
+): readonly ImportItem[] | undefined {
   if (list === undefined || list === 'all') return undefined
   if (list === 'none') return []
-  const named = items.map(({ name }) => ({ id: name, name }))
-  return wordsOf(list).map((word) => findNamed(named, word, 'server').name)
+  const named = items.map((item) => ({ id: item.name, name: item.name, item }))
+  return wordsOf(list).map((word) => findNamed(named, word, 'server').item)
 }
 
 /** `--connect cursor,codex` */
@@ -25,7 +25,7 @@ export async function choiceOfFlags(api: Api, given: Given): Promise<Choice> {
   const list = given.flag('import')
   const isListed = list !== undefined && list !== 'all' && list !== 'none'
   return {
-    names: namesIn(isListed ? await importable(api) : [], list),
+    items: itemsIn(isListed ? await importable(api) : [], list),
     moveSecrets: given.is('move-secrets'),
     agents: agentTypesIn(await agentsOf(api), given.flag('connect')),
   }

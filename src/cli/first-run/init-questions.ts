@@ -8,8 +8,15 @@ import { findAddress } from '../run/service-address.ts'
 import type { Api } from '../run/service-client.ts'
 import { withTemporaryApi } from '../service/service-on-demand.ts'
 import { findAll } from './found-agents.ts'
-import { agentTypesIn, namesIn, wordsOf } from './init-choice.ts'
-import { type Choice, connectAgents, type FileChange, importable, importServers } from './init-steps.ts'
+import { agentTypesIn, itemsIn, wordsOf } from './init-choice.ts'
+import {
+  type Choice,
+  connectAgents,
+  type FileChange,
+  type ImportItem,
+  importable,
+  importServers,
+} from './init-steps.ts'
 
 /**
  * Asks what the flags do not say. Everything is planned in a temporary service, so that nothing has changed when the user
@@ -24,24 +31,23 @@ export const askForChoice = (context: Context): Promise<Choice> =>
     const items = await importable(api)
     const fresh = items.filter(({ outcome }) => outcome === 'created')
     const flagged = given.flag('import')
-    const names =
+    const chosen =
       flagged === undefined
-        ? await pick(context, 'Import which servers?', fresh, 'all', ({ name, url, command, args }) => [
-            name,
-            url ?? [command ?? '', ...args].join(' '),
-          ])
-        : (namesIn(items, flagged) ?? fresh.map(({ name }) => name))
-    const moveSecrets = given.is('move-secrets') || (await askForSecrets(fresh, names))
+        ? await pick(context, 'Import which servers?', fresh, 'all', (item) => [item.name, shownAs(item)])
+        : (itemsIn(items, flagged) ?? fresh)
+    const moveSecrets = given.is('move-secrets') || (await askForSecrets(chosen))
     const installed = (await agentsOf(api)).filter((agent) => agent.installed)
     const agents =
       given.flag('connect') === undefined
-        ? await pick(context, 'Connect which agents to the gateway?', installed, 'none', (agent) => [
-            agent.agent_type,
-            agent.connected_via === 'gateway' ? 'connected already' : agent.name,
-          ])
+        ? (
+            await pick(context, 'Connect which agents to the gateway?', installed, 'none', (agent) => [
+              agent.agent_type,
+              agent.connected_via === 'gateway' ? 'connected already' : agent.name,
+            ])
+          ).map(({ agent_type }) => agent_type)
         : agentTypesIn(await agentsOf(api), given.flag('connect'))
-    const choice = { names, moveSecrets, agents }
-    const known = items.filter(({ outcome }) => outcome === 'registered').map(({ name }) => name)
+    const choice = { items: chosen, moveSecrets, agents }
+    const known = items.filter(({ outcome }) => outcome === 'registered')
     const changes = await plannedChanges(temporary, choice, known)
     const real = address ?? `http://127.0.0.1:${config.port === 0 ? 'PORT' : config.port}`
     const shown = (text: string) =>
@@ -56,27 +62,32 @@ export const askForChoice = (context: Context): Promise<Choice> =>
 async function plannedChanges(
   temporary: Api,
   choice: Choice,
-  known: readonly string[],
+  known: readonly ImportItem[],
 ): Promise<FileChange[]> {
   if (choice.agents.length === 0) return []
-  await importServers(temporary, { ...choice, names: [...(choice.names ?? []), ...known] }, false)
+  await importServers(temporary, { ...choice, items: [...(choice.items ?? []), ...known] }, false)
   return connectAgents(temporary, choice, true)
 }
 
-function questionOf({ names = [] }: Choice, changes: readonly FileChange[]): string {
+function questionOf({ items = [] }: Choice, changes: readonly FileChange[]): string {
   const files = changes.filter(({ changed }) => changed).length
   const parts = [
-    ...(names.length === 0 ? [] : [`import ${counted(names.length, 'server')}`]),
+    ...(items.length === 0 ? [] : [`import ${counted(items.length, 'server')}`]),
     ...(files === 0 ? [] : [`write ${counted(files, 'file')}`]),
   ]
   return `Start Toolroom in the background${parts.map((part) => `, ${part}`).join('')}?`
 }
 
-async function askForSecrets(
-  items: readonly { readonly name: string; readonly plain_secrets: readonly string[] }[],
-  names: readonly string[],
-): Promise<boolean> {
-  const chosen = items.filter(({ name }) => names.includes(name))
+/** Of servers with the same command: who uses it, and with which other values. */
+function shownAs({ url, command, args, found_in, variants }: ImportItem): string {
+  const words = url ?? [command ?? '', ...args].join(' ')
+  const [source] = found_in
+  if (variants.length === 0 || !source) return words
+  const differs = [...new Set(variants.flatMap((variant) => variant.differs))].join(', ')
+  return `${words}  (of ${source.agent_type}; others differ in ${differs})`
+}
+
+async function askForSecrets(chosen: readonly ImportItem[]): Promise<boolean> {
   const count = chosen.reduce((sum, { plain_secrets }) => sum + plain_secrets.length, 0)
   if (count === 0) return false
   const found =
@@ -91,7 +102,7 @@ async function pick<T>(
   items: readonly T[],
   usual: 'all' | 'none',
   columnsOf: (item: T) => readonly [name: string, more: string],
-): Promise<string[]> {
+): Promise<T[]> {
   if (items.length === 0) return []
   const rows = items.map(columnsOf)
   const width = Math.max(...rows.map(([name]) => name.length))
@@ -100,12 +111,12 @@ async function pick<T>(
   const names = rows.map(([name]) => name)
   for (;;) {
     const answer = (await answerTo(`${question} Numbers, all or none [${usual}]: `)).trim() || usual
-    if (answer === 'all') return names
+    if (answer === 'all') return [...items]
     if (answer === 'none') return []
     const words = wordsOf(answer)
-    const chosen = words.map((word) => (names.includes(word) ? word : names[Number(word) - 1]))
+    const chosen = words.map((word) => items[names.includes(word) ? names.indexOf(word) : Number(word) - 1])
     const unknown = words.find((_, at) => chosen[at] === undefined)
-    if (unknown === undefined) return [...new Set(chosen.flatMap((name) => name ?? []))]
+    if (unknown === undefined) return [...new Set(chosen.flatMap((item) => item ?? []))]
     note(`'${unknown}' is not in the list.`)
   }
 }

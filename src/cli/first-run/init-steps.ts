@@ -5,8 +5,8 @@ export type FileChange = Schemas['AgentChangeReport']
 
 /** What `init` is going to do. */
 export interface Choice {
-  /** The names of servers to import. Undefined: all that were found. */
-  readonly names: readonly string[] | undefined
+  /** The servers to import. Undefined: all that were found. */
+  readonly items: readonly ImportItem[] | undefined
   readonly moveSecrets: boolean
   readonly agents: readonly string[]
 }
@@ -16,13 +16,14 @@ export const importable = async (api: Api): Promise<ImportItem[]> =>
   (await api.post('/api/agents/import', { body: { dry_run: true } })).items
 
 /** Imports the chosen servers, or says what an import would do. */
-export async function importServers(api: Api, { names, moveSecrets }: Choice, dry_run: boolean) {
-  if (names?.length === 0) return []
-  const body = { dry_run, move_secrets: moveSecrets, ...(names && { names: [...names] }) }
+export async function importServers(api: Api, { items, moveSecrets }: Choice, dry_run: boolean) {
+  if (items?.length === 0) return []
+  const entries = items?.flatMap(({ found_in }) => found_in)
+  const body = { dry_run, move_secrets: moveSecrets, ...(entries && { entries }) }
   return (await api.post('/api/agents/import', { body })).items
 }
 
-/** Each agent gets one entry, and its own entries of servers that the gateway offers are kept by Toolroom. */
+/** Each agent gets one entry for the servers that it had. Its own entries of them are kept by Toolroom. */
 export async function connectAgents(api: Api, { agents }: Choice, dry_run: boolean): Promise<FileChange[]> {
   const reports: FileChange[] = []
   for (const agent_type of agents)

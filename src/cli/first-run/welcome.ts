@@ -1,9 +1,9 @@
 import { VERSION } from '../../kernel/version.ts'
+import { allServers, needsHelp } from '../run/any-server.ts'
 import { browserOpener, openInBrowser } from '../run/browser.ts'
 import type { Run } from '../run/command-context.ts'
 import { counted } from '../run/human-readable.ts'
 import type { Line } from '../run/printed-line.ts'
-import { allServers, needsHelp } from '../servers/any-server.ts'
 import { findAll } from './found-agents.ts'
 
 /** `toolroom` alone: says what was found, changes nothing, and opens the dashboard where there is a display. */

@@ -1,6 +1,7 @@
-import { agentTypesNamed } from '../agents/find-agent.ts'
+import { agentLines, type SwitchedAgent, switchIn, usersLine, usersOf } from '../agents/enable-disable.ts'
+import { agentsIn, agentsOf } from '../agents/find-agent.ts'
 import { type Context, dryRun, type Run } from '../run/command-context.ts'
-import { Failure, usage } from '../run/failure.ts'
+import { usage } from '../run/failure.ts'
 import { bytes, counted, thousands } from '../run/human-readable.ts'
 import { type Line, signed } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
@@ -8,38 +9,35 @@ import { followJob } from './follow-job.ts'
 
 type Installed = Schemas['InstalledPackage']
 
-interface Enabled {
-  readonly agent_type: string
-  readonly ok: boolean
-  readonly text: string
-}
-
 /** `toolroom install PACKAGE` */
 export const installPackage: Run = async (context) => {
   const { api, given } = context
   const spec = given.word('PACKAGE')
-  const agents = await agentTypesNamed(api, given.flag('enable-in')?.split(',') ?? [])
+  const list = given.flag('agents')
+  const agents = list === undefined ? [] : agentsIn(await agentsOf(api), list)
   const create_server = given.is('add')
-  if (agents.length > 0 && !create_server) throw usage('--enable-in needs --add', null)
+  if (agents.length > 0 && !create_server) throw usage('--agents needs --add', null)
   const body = { ...splitSpec(spec), create_server, allow_scripts: given.is('allow-scripts') }
   if (given.is('dry-run'))
-    return dryRun({ ...body, enable_in: agents }, [
+    return dryRun({ ...body, agents: agents.map(({ agent_type }) => agent_type) }, [
       `Would install ${body.name} ${body.version ?? ''}`,
       ...(body.create_server ? ['Would add a server that runs from it'] : []),
-      ...agents.map((agent) => `Would enable it in ${agent}`),
+      ...agents.map(({ agent_type }) => `Would enable it in ${agent_type}`),
     ])
   const started = await api.post('/api/packages/install-npm', { query: { async: true }, body })
   const installed = await followJob<Installed>(context, started, `Installing ${spec}`)
-  const enabled: Enabled[] = []
+  const enabled: SwitchedAgent[] = []
   const id = installed.server?.id
-  if (id !== undefined) for (const agent of agents) enabled.push(await enabledIn(context, agent, id))
-  const isPartly = enabled.some(({ ok }) => !ok) || (installed.server?.error ?? null) !== null
+  if (id !== undefined)
+    for (const agent of agents) enabled.push(await switchIn(context, agent, id, true, false))
+  const isPartly = enabled.some(({ error }) => error) || (installed.server?.error ?? null) !== null
   return {
     json: { ...installed, enabled },
     lines: [
       ...installedLines(installed),
       ...(id === undefined || installed.server?.error ? [] : [await serverLine(context, id)]),
-      ...enabled.map(({ agent_type, ok, text }) => signed(ok ? 'ok' : 'err', `${agent_type}  ${text}`)),
+      ...enabled.flatMap((item) => agentLines(item, id ?? '', true, false)),
+      ...(id === undefined ? [] : [usersLine(await usersOf(api, id), id)]),
     ],
     plain: [[installed.id, installed.name, installed.version, id]],
     exit: isPartly ? 'partly_done' : undefined,
@@ -74,19 +72,4 @@ async function serverLine({ api }: Context, id: string): Promise<Line> {
       ? ''
       : `, ${counted(tool_count, 'tool')}, about ${thousands(tool_tokens) ?? '?'} tokens`
   return signed('ok', `${id}  ${status}${tools}`)
-}
-
-async function enabledIn({ api }: Context, agent_type: string, id: string): Promise<Enabled> {
-  try {
-    const body = { server_ids: [id], enable: true }
-    const { reload_hint } = await api.put('/api/agents/{agent_type}/servers', { path: { agent_type }, body })
-    return {
-      agent_type,
-      ok: true,
-      text: reload_hint === null ? 'enabled' : `enabled. Reload: ${reload_hint}`,
-    }
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    return { agent_type, ok: false, text: error.message }
-  }
 }

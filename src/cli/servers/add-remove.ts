@@ -1,10 +1,12 @@
+import { agentLines, switchIn, usersLine, usersOf } from '../agents/enable-disable.ts'
+import { agentsIn, agentsOf } from '../agents/find-agent.ts'
+import { routeOf, serverNamed } from '../run/any-server.ts'
 import { type Answer, type Context, dryRun, exitOf, type Run } from '../run/command-context.ts'
 import { Failure, usage } from '../run/failure.ts'
 import { counted } from '../run/human-readable.ts'
 import { type Line, signed } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { readStdin } from '../run/stdin.ts'
-import { isStdio, routeOf, serverNamed } from './any-server.ts'
 import { isolationFlag, isolationGiven, isolationText, placeText } from './isolation.ts'
 
 type Report = Schemas['SnippetReport']
@@ -33,12 +35,35 @@ export const addServer: Run = async (context) => {
       confinement.isolation ? [`  place  ${placeText(confinement.isolation)}`] : [],
     )
   const places = await placesOf(api, report, confinement.isolation_options !== undefined)
-  const answer = addedAnswer(report, ({ id }) => places.get(id ?? '') ?? [])
+  const agents = await agentsAfter(context, report)
+  const answer = addedAnswer(report, ({ id }) => [
+    ...(places.get(id ?? '') ?? []),
+    ...(agents.get(id ?? '') ?? []),
+  ])
   if (!given.is('start')) return answer
   for (const { id, type, name } of report.items)
     if (id !== null && type === 'stdio')
       await context.during(`Starting ${name}`, api.post('/api/servers/{id}/start', { path: { id } }))
   return answer
+}
+
+/** Switches new servers on in the agents of `--agents`, and says which agents see each of them. By id. */
+async function agentsAfter(
+  context: Context,
+  { items }: Report,
+): Promise<ReadonlyMap<string, readonly Line[]>> {
+  const { api, given } = context
+  const list = given.flag('agents')
+  const lines = new Map<string, readonly Line[]>()
+  for (const { id, outcome } of items) {
+    if (id === null || outcome !== 'created') continue
+    const chosen = list === undefined ? [] : agentsIn(await agentsOf(api), list)
+    const switched: Line[] = []
+    for (const agent of chosen)
+      switched.push(...agentLines(await switchIn(context, agent, id, true, false), id, true, false))
+    lines.set(id, [...switched, usersLine(await usersOf(api, id), id)])
+  }
+  return lines
 }
 
 /** Where the added servers run, if that is in isolation: the flags or DEFAULT_ISOLATION decide. By id. */
@@ -93,14 +118,14 @@ function hostOf(url: string): string {
   )
 }
 
-function addedAnswer(report: Report, placeOf: (item: Item) => readonly string[]): Answer {
+function addedAnswer(report: Report, moreOf: (item: Item) => readonly (string | Line)[]): Answer {
   const { dry_run, items } = report
   const failed = items.filter(({ outcome }) => outcome === 'refused' || outcome === 'exists')
   const first = items.find(({ id, outcome }) => id !== null && outcome === 'created')
   return {
     json: report,
     lines: [
-      ...items.flatMap((item) => itemLines(item, dry_run, placeOf(item))),
+      ...items.flatMap((item) => itemLines(item, dry_run, moreOf(item))),
       ...(dry_run ? ['Nothing was changed (--dry-run).'] : []),
     ],
     plain: items.map(({ name, outcome, id }) => [id ?? name, outcome]),
@@ -115,8 +140,8 @@ function addedAnswer(report: Report, placeOf: (item: Item) => readonly string[])
 function itemLines(
   { name, outcome, reason, command, args, url, program, notes, plain_secrets, id }: Item,
   isDry: boolean,
-  place: readonly string[],
-): Line[] {
+  more: readonly (string | Line)[],
+): (string | Line)[] {
   const runs = url ?? [command ?? '', ...args].join(' ')
   if (outcome === 'refused' || outcome === 'exists')
     return [signed('err', `${name}  ${reason ?? 'exists already'}`)]
@@ -126,7 +151,7 @@ function itemLines(
     signed('ok', `${verb} ${id ?? name}`),
     `  runs   ${runs}`,
     ...(program ? [[`  found  ${program.detail}`]] : []),
-    ...place,
+    ...more,
     ...(plain_secrets.length > 0 ? [`  note   Secrets in plain text: ${plain_secrets.join(', ')}`] : []),
     ...notes.map((note) => `  note   ${note}`),
   ]
@@ -136,7 +161,7 @@ function itemLines(
 export const removeServer: Run = async ({ api, given, confirm }) => {
   const server = await serverNamed(api, given.word('SERVER'))
   const { id, name } = server
-  const agents = isStdio(server) ? server.used_by_agents : []
+  const agents = server.used_by_agents
   const used =
     agents.length === 0 ? '' : ` It is used by ${counted(agents.length, 'agent')}: ${agents.join(', ')}.`
   if (given.is('dry-run')) return dryRun({ id, used_by_agents: agents }, [`Would remove ${name}.${used}`])

@@ -1,8 +1,3 @@
-import { hanging } from '../run/columns.ts'
-import type { Answer, Context, Run } from '../run/command-context.ts'
-import { counted, milliseconds } from '../run/human-readable.ts'
-import { type Line, type Span, signed, textOf, toned, widthOf } from '../run/printed-line.ts'
-import type { Schemas } from '../run/service-client.ts'
 import {
   type AnyServer,
   type HttpServer,
@@ -12,7 +7,12 @@ import {
   type StdioServer,
   serverNamed,
   stateSpan,
-} from './any-server.ts'
+} from '../run/any-server.ts'
+import { hanging } from '../run/columns.ts'
+import type { Answer, Context, Run } from '../run/command-context.ts'
+import { counted, milliseconds } from '../run/human-readable.ts'
+import { type Line, type Span, signed, textOf, toned, widthOf } from '../run/printed-line.ts'
+import type { Schemas } from '../run/service-client.ts'
 import { isolationText } from './isolation.ts'
 import { adviceFor } from './start-failure-advice.ts'
 

@@ -1,7 +1,7 @@
+import { type AnyServer, type HttpServer, isStdio, type StdioServer, serverNamed } from '../run/any-server.ts'
 import { type Answer, type Context, dryRun, type Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { type AnyServer, type HttpServer, isStdio, type StdioServer, serverNamed } from './any-server.ts'
 import { isolationFlag, isolationGiven, isolationText } from './isolation.ts'
 
 type Start = StdioServer['start_mode']

@@ -1,10 +1,10 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { StdioServer } from '../run/any-server.ts'
 import type { Given } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
 import { shortPath } from '../run/human-readable.ts'
 import type { Schemas } from '../run/service-client.ts'
-import type { StdioServer } from './any-server.ts'
 import { ISOLATION_FLAGS } from './isolation-flags.ts'
 
 export type Confinement = Pick<StdioServer, 'isolation' | 'isolation_options'>

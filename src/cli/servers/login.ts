@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { HttpServer } from '../run/any-server.ts'
 import { browserOpener, openInBrowser } from '../run/browser.ts'
 import type { Answer, Run } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
 import type { Api, Schemas, ServiceClient } from '../run/service-client.ts'
-import type { HttpServer } from './any-server.ts'
 
 type Outcome = Schemas['ServerLoginOutcome']
 

@@ -1,6 +1,3 @@
-import { emptyList, type Run } from '../run/command-context.ts'
-import { bytes, counted, elapsed, milliseconds, share, thousands } from '../run/human-readable.ts'
-import { type Line, type Span, textOf, toned } from '../run/printed-line.ts'
 import {
   type AnyServer,
   allServers,
@@ -10,7 +7,10 @@ import {
   type StdioServer,
   serverNamed,
   stateSpan,
-} from './any-server.ts'
+} from '../run/any-server.ts'
+import { emptyList, type Run } from '../run/command-context.ts'
+import { bytes, counted, elapsed, milliseconds, share, thousands } from '../run/human-readable.ts'
+import { type Line, type Span, textOf, toned } from '../run/printed-line.ts'
 import { isolationText } from './isolation.ts'
 
 const HEAD = ['NAME', 'STATUS', 'KIND', 'TOOLS', '~TOKENS', 'P95', 'ERR', 'RSS', 'AGENTS']
@@ -48,7 +48,7 @@ function rowOf(server: AnyServer): Span[] {
     milliseconds(stats.p95_ms),
     share(stats.errors, stats.calls),
     isStdio(server) ? bytes(server.resources?.rss_bytes) : null,
-    isStdio(server) && server.used_by_agents.length > 0 ? server.used_by_agents.join(' ') : null,
+    server.used_by_agents.length > 0 ? server.used_by_agents.join(' ') : null,
   ]
 }
 
@@ -147,7 +147,7 @@ function stdioFields(server: StdioServer): Field[] {
   ]
 }
 
-function httpFields({ url, transport, headers, auth, latency_ms }: HttpServer): Field[] {
+function httpFields({ url, transport, headers, auth, latency_ms, used_by_agents }: HttpServer): Field[] {
   return [
     ['URL', url],
     ['Transport', transport],
@@ -159,6 +159,7 @@ function httpFields({ url, transport, headers, auth, latency_ms }: HttpServer): 
     ],
     ['Login', auth.state.replace('_', ' ')],
     ['Latency', milliseconds(latency_ms)],
+    ['Agents', used_by_agents.join(' ')],
   ]
 }
 

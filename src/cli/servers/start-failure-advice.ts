@@ -1,5 +1,5 @@
 import { readContainerCommand } from '../../kernel/containers/docker-run-command.ts'
-import type { StdioServer } from './any-server.ts'
+import type { StdioServer } from '../run/any-server.ts'
 import type { Confinement } from './isolation.ts'
 
 interface Failed {

@@ -1,10 +1,10 @@
+import type { StdioServer } from '../run/any-server.ts'
 import { type Answer, type Context, dryRun, exitOf, type Run } from '../run/command-context.ts'
 import { Failure, usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
 import { counted } from '../run/human-readable.ts'
 import { type Line, signed } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
-import type { StdioServer } from './any-server.ts'
 
 type Action = 'start' | 'stop' | 'restart'
 type Item = Schemas['BulkReport']['items'][number]

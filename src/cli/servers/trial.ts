@@ -1,11 +1,11 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
+import { isStdio, type StdioServer, serverNamed } from '../run/any-server.ts'
 import { hanging } from '../run/columns.ts'
 import type { Answer, Context, Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
 import { counted, shortPath } from '../run/human-readable.ts'
 import { type Line, toned } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { isStdio, type StdioServer, serverNamed } from './any-server.ts'
 import { type Confinement, editCommand, isolationGiven, isolationText, placeText } from './isolation.ts'
 import { adviceFor } from './start-failure-advice.ts'
 

@@ -2,13 +2,13 @@ import type { Config } from '../../kernel/config/config.ts'
 import { VERSION } from '../../kernel/version.ts'
 import { HttpClient } from '../../net/http-client.ts'
 import { MEBIBYTE, RemoteFailure } from '../../net/http-failure.ts'
+import { type AnyServer, stateSpan } from '../run/any-server.ts'
 import { columns } from '../run/columns.ts'
 import type { Run } from '../run/command-context.ts'
 import { notRunning, notToolroom, tokenRefused, unreachable } from '../run/failure.ts'
 import { cut, type Line, plain } from '../run/printed-line.ts'
 import { findAddress, networkFrom, parseAddress } from '../run/service-address.ts'
 import { tokenOf } from '../run/service-client.ts'
-import { type AnyServer, stateSpan } from '../servers/any-server.ts'
 
 const TIMEOUT_MS = 5000
 const MAX_BYTES = 64 * MEBIBYTE

@@ -2,11 +2,11 @@ import { isObject } from '../../kernel/json/json-checks.ts'
 import { type SseEvent, SseReader } from '../../mcp/protocol/sse-reader.ts'
 import { MEBIBYTE, RemoteFailure } from '../../net/http-failure.ts'
 import type { HttpResponse } from '../../net/http-response.ts'
+import { isStdio, serverNamed } from '../run/any-server.ts'
 import type { Answer, Context, Run } from '../run/command-context.ts'
 import { notRunning, unreachable, usage } from '../run/failure.ts'
 import { type Line, signed, type Tone, toned } from '../run/printed-line.ts'
 import { readStdin } from '../run/stdin.ts'
-import { isStdio, serverNamed } from '../servers/any-server.ts'
 import { type Tool, toolNamed, toolsOf } from './tools.ts'
 
 const MAX_BYTES = 64 * MEBIBYTE

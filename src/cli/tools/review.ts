@@ -1,8 +1,8 @@
+import { type AnyServer, isStdio, routeOf, serverNamed } from '../run/any-server.ts'
 import type { Answer, Context, Run } from '../run/command-context.ts'
 import { counted } from '../run/human-readable.ts'
 import { type Line, type Span, toned } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
-import { type AnyServer, isStdio, routeOf, serverNamed } from '../servers/any-server.ts'
 import { type Tool, toolNamed, toolsOf } from './tools.ts'
 
 type Prompt = Schemas['Prompt']

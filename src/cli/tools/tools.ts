@@ -1,10 +1,10 @@
 import { didYouMean } from '../../kernel/did-you-mean.ts'
+import { type AnyServer, allServers, isStdio, routeOf, serverNamed } from '../run/any-server.ts'
 import { dryRun, emptyList, type Run } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 import { counted, thousands } from '../run/human-readable.ts'
 import { type Span, toned } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
-import { type AnyServer, allServers, isStdio, routeOf, serverNamed } from '../servers/any-server.ts'
 
 export type Tool = Schemas['Tool']
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { allServers } from '../run/any-server.ts'
 import { type Answer, type Context, type Run, rowWith, type Value } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
 import { bytes, clock, milliseconds } from '../run/human-readable.ts'
 import { type Line, type Tone, toned } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { allServers } from '../servers/any-server.ts'
 
 type LogLine = Schemas['LogLine']
 type Call = Schemas['Call']

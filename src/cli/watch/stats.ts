@@ -1,9 +1,9 @@
+import { type AnyServer, isStdio, serverNamed } from '../run/any-server.ts'
 import { columns } from '../run/columns.ts'
 import type { Run } from '../run/command-context.ts'
 import { bytes, clock, counted, elapsed, milliseconds, share } from '../run/human-readable.ts'
 import { type Line, textOf, toned } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
-import { type AnyServer, isStdio, serverNamed } from '../servers/any-server.ts'
 
 type Window = Schemas['ServerMetrics']['window']
 type Figures = Pick<Schemas['ToolFigures'], 'calls' | 'latency_ms'>

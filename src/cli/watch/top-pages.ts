@@ -1,7 +1,7 @@
+import { type AnyServer, needsHelp, stateSpan } from '../run/any-server.ts'
 import { columns } from '../run/columns.ts'
 import { milliseconds, share } from '../run/human-readable.ts'
 import { clean, cut, type Line, type Span, textOf, toned, widthOf } from '../run/printed-line.ts'
-import { type AnyServer, needsHelp, stateSpan } from '../servers/any-server.ts'
 import { infoLines } from '../servers/show-servers.ts'
 import { type Figures, listLines, type View } from './top-server-list.ts'
 

@@ -1,8 +1,8 @@
+import { type AnyServer, isStdio, needsHelp, stateSpan } from '../run/any-server.ts'
 import { columns } from '../run/columns.ts'
 import { bytes, counted, elapsed, milliseconds, share } from '../run/human-readable.ts'
 import { cut, type Line, type Span, toned } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { type AnyServer, isStdio, needsHelp, stateSpan } from '../servers/any-server.ts'
 
 /** What is shown, as it was at one moment. */
 export interface Figures {

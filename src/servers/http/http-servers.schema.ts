@@ -17,6 +17,7 @@ import {
   Stats,
   Tags,
   toolFields,
+  used_by_agents,
 } from '../shared/server-fields.ts'
 import { OFFER_DEFAULTS, offerInput, offerView } from '../shared/tool-settings.ts'
 
@@ -60,6 +61,7 @@ export const Live = Type.Object({
   ...describedFields,
   ...toolFields,
   stats: Stats,
+  used_by_agents,
   last_error: lastErrorSchema('connection_refused'),
 })
 export type Live = Type.Static<typeof Live>

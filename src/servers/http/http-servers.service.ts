@@ -38,6 +38,8 @@ interface Deps extends RegistryDeps<HttpServer>, ConnectionWatchDeps {
     options: Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'authorizer'>,
   ) => Promise<ConnectionReport>
   readonly statsOf: (id: string) => Stats
+  /** As of STDIO servers. */
+  readonly usedBy: (id: string) => readonly string[]
   readonly logins: ConnectionWatchDeps['logins'] & LoginPort
   /** The names that the gateway gives a server's tools, by the tools' own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
@@ -177,11 +179,12 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
   }
 
   #shownOf({ id }: HttpServer): Shown {
-    const { catalogues, statsOf, logins } = this.deps
+    const { catalogues, statsOf, usedBy, logins } = this.deps
     return {
       connection: this.#connectionOf(id),
       catalogue: catalogues.of(id),
       stats: statsOf(id),
+      usedBy: usedBy(id),
       auth: logins.stateOf(id),
     }
   }

@@ -23,6 +23,7 @@ export interface Shown {
   readonly connection: ConnectionState
   readonly catalogue: Catalogue | undefined
   readonly stats: Stats
+  readonly usedBy: readonly string[]
   readonly auth: AuthView
 }
 
@@ -31,7 +32,7 @@ export const viewOf = (server: HttpServer, shown: Shown): HttpServerView => ({
   ...liveOf(shown),
 })
 
-function liveOf({ connection, catalogue, stats, auth }: Shown): Live {
+function liveOf({ connection, catalogue, stats, usedBy, auth }: Shown): Live {
   const { status, latencyMs, checkedAt, nextCheckAt, lastError } = connection
   const tool_count = catalogue?.tools.length ?? null
   return {
@@ -46,6 +47,7 @@ function liveOf({ connection, catalogue, stats, auth }: Shown): Live {
     tool_count,
     tool_tokens: catalogue ? tokensOf(catalogue) : null,
     stats,
+    used_by_agents: [...usedBy],
     last_error: lastError && { code: lastError.code, message: lastError.message, hint: lastError.hint },
   }
 }

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { ID_PATTERN, orNull, Timestamp } from '../../kernel/rest-parts.ts'
-import { anyObject, integer, text, textOrNull } from '../../kernel/schema-fields.ts'
+import { anyObject, integer, text, textOrNull, texts } from '../../kernel/schema-fields.ts'
 import type { OfferSettings } from './tool-settings.ts'
 
 /** The fields that STDIO and HTTP servers have in common. */
@@ -69,6 +69,9 @@ export const describedFields = {
   protocol_version: orNull(Type.String({ examples: ['2025-11-25'] })),
   server_info: orNull(anyObject()),
 }
+export const used_by_agents = texts(
+  'Agents that have an entry for it, or that may use it through the gateway',
+)
 export const toolFields = {
   tool_count: orNull(integer('Null until the tools have been listed once')),
   tool_tokens: orNull(integer('Estimated tokens of the tools in an agent’s context')),

@@ -25,6 +25,7 @@ import {
   Stats,
   Tags,
   toolFields,
+  used_by_agents,
 } from '../shared/server-fields.ts'
 import { offerInput, offerView } from '../shared/tool-settings.ts'
 import { settingsInput, settingsView } from './run-settings.schema.ts'
@@ -90,7 +91,7 @@ export const Live = Type.Object({
   }),
   stats: Stats,
   log_lines_dropped: integer('Lines that exceeded the limit since Toolroom started'),
-  used_by_agents: texts('Agents that have an entry for it, or that may use it through the gateway'),
+  used_by_agents,
   restart_needed: boolean('A process runs with a named secret that was set or deleted after its start'),
 })
 export type Live = Type.Static<typeof Live>

@@ -97,6 +97,8 @@ export interface FileAction {
   readonly backup_id?: string
   /** Also if the agent was not found on this computer. */
   readonly create?: boolean
+  /** Of connect: it sees all servers, also those that are added later, instead of those that it had. */
+  readonly all?: boolean
 }
 export interface FileOutcome {
   readonly path: string
@@ -104,10 +106,13 @@ export interface FileOutcome {
   readonly changed: boolean
   readonly reload_hint: string | null
   readonly warnings: readonly string[]
+  readonly gateway?: GatewayChange | null
 }
+/** What an agent can use before and after it is connected. */
+export type GatewayChange = NonNullable<ChangeReport['gateway']>
 
 export async function runFileAction(action: FileAction, dry_run: boolean): Promise<FileOutcome[]> {
-  const { kind, agent_type, backup_id, create } = action
+  const { kind, agent_type, backup_id, create, all } = action
   const path = { agent_type }
   if (kind === 'restore')
     return (await api().post('/api/backups/restore', { body: { agent_type, dry_run } })).items
@@ -120,7 +125,12 @@ export async function runFileAction(action: FileAction, dry_run: boolean): Promi
     ]
   if (kind === 'disconnect')
     return [await api().post('/api/agents/{agent_type}/disconnect', { path, body: { dry_run } })]
-  const body = { dry_run, take_over: true, ...(create && { create }) }
+  const body = {
+    dry_run,
+    take_over: true,
+    ...(create && { create }),
+    ...(all && { servers: 'all' as const }),
+  }
   return [await api().post('/api/agents/{agent_type}/connect', { path, body })]
 }
 
@@ -170,7 +180,7 @@ export function useWrites(agent_type: string) {
 /** Gives the registered server the settings of the agent's entry, and counts the entry as ours. */
 export async function takeTheirs(agent_type: string, entry: Entry, server_id: string): Promise<void> {
   const { items } = await api().post('/api/agents/import', {
-    body: { agents: [agent_type], names: [entry.name], update: true },
+    body: { agents: [agent_type], names: [entry.name], update: true, server_id },
   })
   const refused = items.find(({ outcome }) => outcome === 'refused')
   if (refused) throw new Error(refused.reason ?? refused.name)

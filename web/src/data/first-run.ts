@@ -22,13 +22,14 @@ export function useImportable(agents: readonly string[] | undefined) {
 
 interface Choice {
   readonly agents: readonly string[]
-  readonly names: readonly string[]
+  readonly items: readonly ImportItem[]
   readonly move_secrets: boolean
 }
 
 /** Registers the chosen servers. Starts nothing, and changes no file. */
-export async function importServers({ agents, names, move_secrets }: Choice): Promise<ImportItem[]> {
-  const body = { agents: [...agents], names: [...names], move_secrets }
+export async function importServers({ agents, items: chosen, move_secrets }: Choice): Promise<ImportItem[]> {
+  const entries = chosen.flatMap(({ found_in }) => found_in)
+  const body = { agents: [...agents], entries, move_secrets }
   const { items } = await api().post('/api/agents/import', { body })
   await queryClient.invalidateQueries({ queryKey: ['servers'] })
   await queryClient.invalidateQueries({ queryKey: ['agents'] })

@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { readGatewayEntry } from '../../../agents/catalogue/gateway-entry.ts'
 import type { Definition } from '../../../agents/catalogue/server-definition.ts'
 import type { AgentFiles } from '../../../agents/read/agent-projects.ts'
-import { differences, identityOf } from '../../../agents/read/server-identity.ts'
+import { differences, variantOf } from '../../../agents/read/server-identity.ts'
 import { slugOf } from '../../../kernel/rest-parts.ts'
 import { npxPackage } from '../../../servers/shared/definition/npx-package.ts'
 import { fitName, nameOfPackage } from '../../../servers/shared/definition/server-name.ts'
@@ -18,7 +18,7 @@ export interface Source {
   readonly name: string
 }
 
-/** Another definition of the same name or the same server. */
+/** Another definition of the same name. */
 export interface Variant {
   readonly source: Source
   readonly definition: Definition
@@ -29,13 +29,9 @@ export interface Variant {
 export interface Candidate {
   readonly name: string
   readonly definition: Definition
-  /** The name of the agent that it was found in first, whose settings are used. */
-  readonly agent: string
   readonly found_in: Source[]
   readonly variants: Variant[]
   readonly notes: Set<string>
-  /** The folder of the project in which it works, if that matters. */
-  readonly folder: string | null
   enabled: boolean
 }
 
@@ -45,7 +41,7 @@ export interface RefusedEntry {
   readonly reason: string
 }
 
-/** The servers in agents' files. Entries of the same server are one candidate; other definitions are its variants. */
+/** The servers in agents' files. Entries with the same values are one candidate; others of its name are its variants. */
 export function candidatesIn(
   agents: readonly AgentFiles[],
   names: readonly string[] | undefined,
@@ -59,7 +55,7 @@ export function candidatesIn(
         if (names && !names.includes(entry.name)) continue
         if (readGatewayEntry(entry.definition)) continue // it leads to Toolroom itself
         const source = { agent_type: agent.type, scope: state.config.scope, project, name: entry.name }
-        const imported = importEntry(entry, { agent, state, project }, around)
+        const imported = importEntry(entry, { agent, root: state.root, project }, around)
         const { definition, problem } = imported
         if (definition === null || problem !== null)
           refused.push({ source, definition, reason: problem ?? 'The entry defines no server' })
@@ -79,13 +75,11 @@ function merge(
   { enabled, notes }: ImportedEntry,
   agent: AgentFiles['agent'],
 ): void {
-  const folder = definition.type === 'stdio' && definition.cwd === source.project ? source.project : null
-  const identity = JSON.stringify([identityOf(definition), folder])
-  const known = all.get(identity)
+  const variant = variantOf(definition)
+  const known = all.get(variant)
   if (!known) {
     const { name } = source
-    const sources = { found_in: [source], variants: [], notes: new Set(notes) }
-    all.set(identity, { name, definition, agent: agent.name, folder, enabled, ...sources })
+    all.set(variant, { name, definition, found_in: [source], variants: [], notes: new Set(notes), enabled })
     return
   }
   known.found_in.push(source)
@@ -93,12 +87,6 @@ function merge(
   if (enabled !== known.enabled)
     known.notes.add('It is disabled in some of these places and enabled in others, so it is enabled here')
   known.enabled ||= enabled
-  const differs = differences(known.definition, definition)
-  if (differs.length === 0) return
-  known.variants.push({ source, definition, differs })
-  known.notes.add(
-    `The settings in ${agent.name} differ from those in ${known.agent}, which are used: ${differs.join(', ')}`,
-  )
 }
 
 /** Different servers with the same name list each other. */

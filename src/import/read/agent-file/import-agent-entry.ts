@@ -1,8 +1,8 @@
 import type { Agent } from '../../../agents/catalogue/agent-record.ts'
 import { formsOf } from '../../../agents/catalogue/agent-reference-syntax.ts'
-import { isMap, type JsonMap, valueAt } from '../../../agents/catalogue/json-value.ts'
+import { isMap, type Json, type JsonMap, valueAt } from '../../../agents/catalogue/json-value.ts'
 import type { Definition } from '../../../agents/catalogue/server-definition.ts'
-import type { Entry, FileState } from '../../../agents/read/read-entries.ts'
+import type { Entry } from '../../../agents/read/read-entries.ts'
 import { inputDefaults, withForwarded } from '../../translate/forwarded-variables.ts'
 import { importNotes, translateDefinition } from '../../translate/translate-definition-references.ts'
 import type { Surroundings } from '../../translate/translate-references.ts'
@@ -10,7 +10,8 @@ import type { Surroundings } from '../../translate/translate-references.ts'
 /** The file in which an entry was found. */
 interface EntryFile {
   readonly agent: Agent
-  readonly state: FileState
+  /** The parsed file. */
+  readonly root: Json | undefined
   /** Null for a file of the user. */
   readonly project: string | null
 }
@@ -35,8 +36,8 @@ export function importEntry(
     const problem = entry.problem ?? 'The entry has neither a command nor a URL'
     return { definition, enabled, notes: [], problem }
   }
-  const { agent, state, project } = file
-  const inputs = inputDefaults(valueAt(state.root, ['inputs']))
+  const { agent, root, project } = file
+  const inputs = inputDefaults(valueAt(root, ['inputs']))
   const translated = translateDefinition(inProject(definition, project), (field) => ({
     forms: formsOf(agent, field),
     home,

@@ -95,7 +95,7 @@ function Detail({ server }: { readonly server: Server }) {
 /** Beside the names of the tabs. */
 function useCounts(server: Server): Partial<Record<(typeof TABS)[number], string>> {
   const { data } = useLogHistogram({ server_id: [server.id], level: 'error' })
-  const users = server.type === 'stdio' ? server.used_by_agents.length : 0
+  const users = server.used_by_agents.length
   return {
     ...(server.tool_count !== null && { tools: String(server.tool_count) }),
     ...(data && data.total > 0 && { logs: t('errors', { count: data.total }) }),

@@ -1,18 +1,18 @@
 import { useState } from 'react'
 import { refreshAgents, runFileAction, useFileAction } from '../../data/agent-files.ts'
-import { DiffView } from '../../parts/content/DiffView.tsx'
-import { FileFacts } from '../../parts/content/FileChange.tsx'
+import { FilePreview, FollowChoice } from '../../parts/content/FileChange.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showFailure } from '../../parts/controls/toasts.tsx'
 import { ErrorState } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import { t } from './messages.ts'
-import type { Welcome } from './state.ts'
+import { type Welcome, without } from './state.ts'
 import css from './Welcome.module.css'
 
 /** Step 4: the diff of every file, then the button that writes them. */
 export function Changes({ welcome: { state, set, go } }: { readonly welcome: Welcome }) {
   const [busy, setBusy] = useState(false)
+  const [following, setFollowing] = useState<readonly string[]>([])
   const agents = state.mode === 'gateway' ? state.connect : []
 
   async function write(): Promise<void> {
@@ -20,7 +20,7 @@ export function Changes({ welcome: { state, set, go } }: { readonly welcome: Wel
     const wrote: string[] = []
     try {
       for (const agent_type of agents) {
-        await runFileAction({ kind: 'connect', agent_type }, false)
+        await runFileAction({ kind: 'connect', agent_type, all: following.includes(agent_type) }, false)
         wrote.push(agent_type)
       }
       set({ wrote, step: '5' }, { push: true })
@@ -40,7 +40,12 @@ export function Changes({ welcome: { state, set, go } }: { readonly welcome: Wel
         <p className={css.lead}>{t(agents.length === 0 ? 'noChangesText' : 'changesText')}</p>
       </div>
       {agents.map((agent) => (
-        <Preview key={agent} agent={agent} />
+        <Preview
+          key={agent}
+          agent={agent}
+          all={following.includes(agent)}
+          onFollow={(all) => setFollowing(without(following, agent, !all))}
+        />
       ))}
       <div className={css.foot}>
         <span className="right" />
@@ -61,14 +66,22 @@ export function Changes({ welcome: { state, set, go } }: { readonly welcome: Wel
   )
 }
 
-function Preview({ agent }: { readonly agent: string }) {
-  const { data, error } = useFileAction({ kind: 'connect', agent_type: agent })
+interface PreviewProps {
+  readonly agent: string
+  readonly all: boolean
+  readonly onFollow: (all: boolean) => void
+}
+
+function Preview({ agent, all, onFollow }: PreviewProps) {
+  const { data, error } = useFileAction({ kind: 'connect', agent_type: agent, all })
   if (error) return <ErrorState error={error} />
   if (!data) return <Skeleton rows={8} height={20} />
-  return data.map(({ path, diff, reload_hint, warnings }) => (
-    <section key={path} aria-label={path}>
-      <DiffView path={path} diff={diff} />
-      <FileFacts reload={reload_hint} warnings={warnings} />
-    </section>
-  ))
+  return (
+    <>
+      <FollowChoice all={all} onChange={onFollow} />
+      {data.map((file) => (
+        <FilePreview key={file.path} file={file} />
+      ))}
+    </>
+  )
 }

@@ -28,8 +28,7 @@ export function Choose({ welcome: { used = [], state, set, go } }: { readonly we
     if (chosen.length === 0) return go('3')
     setBusy(true)
     try {
-      const names = chosen.flatMap(({ found_in }) => found_in.map(({ name }) => name))
-      const done = await importServers({ agents: used, names, move_secrets: state.move })
+      const done = await importServers({ agents: used, items: chosen, move_secrets: state.move })
       if (!state.try) return go('3')
       for (const { server_id, type } of done)
         if (server_id !== null && type === 'stdio') action.mutate({ id: server_id, action: 'start' })

@@ -53,7 +53,8 @@ export const t = texts('welcome', {
     one: 'Shall Toolroom look after this server?',
     other: 'Which of these {count} servers shall Toolroom look after?',
   },
-  chooseText: 'Same command and arguments count as one server. Variants stay side by side.',
+  chooseText:
+    'Entries with the same values are one server. With other values they stay servers of their own.',
   colServer: 'Server',
   colRuns: 'What runs',
   colFound: 'Found in',

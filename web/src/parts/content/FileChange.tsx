@@ -1,11 +1,19 @@
 import { Modal } from '@mantine/core'
 import { useState } from 'react'
-import { type FileAction, refreshAgents, runFileAction, useFileAction } from '../../data/agent-files.ts'
+import {
+  type FileAction,
+  type FileOutcome,
+  refreshAgents,
+  runFileAction,
+  useFileAction,
+} from '../../data/agent-files.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Act } from '../controls/Act.tsx'
+import { Seg } from '../controls/Seg.tsx'
 import { showDone, showFailure } from '../controls/toasts.tsx'
 import { ErrorState } from '../states/ErrorState.tsx'
 import { Skeleton } from '../states/Skeleton.tsx'
+import { BeforeAfter } from './BeforeAfter.tsx'
 import { DiffView } from './DiffView.tsx'
 import css from './FileChange.module.css'
 
@@ -20,7 +28,9 @@ const t = texts('file-change', {
   write: { one: 'Write to {count} file', other: 'Write to {count} files' },
   nothing: 'Nothing would change.',
   secrets: 'Secrets are shown as ***.',
-  done: 'Done',
+  servers: 'Servers',
+  had: 'Those it had',
+  all: 'Follow all servers',
 })
 
 interface Facts {
@@ -58,8 +68,50 @@ interface Props {
   readonly onClose: () => void
 }
 
+/** One file: its diff, what the agent can use before and after, and what happens around the write. */
+export function FilePreview({ file }: { readonly file: FileOutcome }) {
+  const { path, diff, reload_hint, warnings, gateway } = file
+  return (
+    <section aria-label={path} className={gateway ? css.halves : undefined}>
+      <div>
+        <DiffView path={path} diff={diff} />
+        <FileFacts reload={reload_hint} warnings={warnings} />
+      </div>
+      {gateway && <BeforeAfter change={gateway} />}
+    </section>
+  )
+}
+
+/** Which servers an agent sees after it is connected. */
+export function FollowChoice({
+  all,
+  onChange,
+}: {
+  readonly all: boolean
+  readonly onChange: (all: boolean) => void
+}) {
+  const options = [
+    { value: 'had', label: t('had') },
+    { value: 'all', label: t('all') },
+  ] as const
+  return (
+    <div className={css.choice}>
+      <span className="muted">{t('servers')}</span>
+      <Seg
+        label={t('servers')}
+        options={options}
+        value={all ? 'all' : 'had'}
+        onChange={(value) => onChange(value === 'all')}
+      />
+    </div>
+  )
+}
+
 /** Shows what a change of an agent's file would do, and does it. */
-export function FileChangeDialog({ title, action, onClose }: Props) {
+export function FileChangeDialog({ title, action: given, onClose }: Props) {
+  const [all, setAll] = useState(false)
+  const isConnect = given.kind === 'connect'
+  const action = isConnect ? { ...given, all } : given
   const { data, error } = useFileAction(action)
   const [busy, setBusy] = useState(false)
   const changed = data?.filter((file) => file.changed) ?? []
@@ -78,16 +130,14 @@ export function FileChangeDialog({ title, action, onClose }: Props) {
   }
 
   return (
-    <Modal opened onClose={onClose} title={title} size={780}>
+    <Modal opened onClose={onClose} title={title} size={isConnect ? 1180 : 780}>
       <div className={css.files}>
+        {isConnect && <FollowChoice all={all} onChange={setAll} />}
         {error && <ErrorState error={error} />}
         {!data && !error && <Skeleton rows={5} height={20} />}
         {data && changed.length === 0 && <p className="muted">{t('nothing')}</p>}
-        {changed.map(({ path, diff, reload_hint, warnings }) => (
-          <section key={path} aria-label={path}>
-            <DiffView path={path} diff={diff} />
-            <FileFacts reload={reload_hint} warnings={warnings} />
-          </section>
+        {changed.map((file) => (
+          <FilePreview key={file.path} file={file} />
         ))}
       </div>
       <div className={css.foot}>

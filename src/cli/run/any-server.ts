@@ -1,6 +1,6 @@
-import { findNamed } from '../run/find-named.ts'
-import { type Span, type Tone, toned } from '../run/printed-line.ts'
-import type { Api, Schemas } from '../run/service-client.ts'
+import { findNamed } from './find-named.ts'
+import { type Span, type Tone, toned } from './printed-line.ts'
+import type { Api, Schemas } from './service-client.ts'
 
 export type StdioServer = Schemas['Server']
 export type HttpServer = Schemas['HttpServer']
