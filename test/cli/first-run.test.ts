@@ -35,6 +35,22 @@ test('init shows a plan without a service, imports and connects with --yes, and 
   expect(readFileSync(file, 'utf8')).toContain('/mcp')
   expect((await cli('agents', 'restore', 'cursor', '--yes')).code).toBe(0)
   expect(readFileSync(file, 'utf8')).toBe(before)
+
+  // Without the service, a connected agent has no tools: doctor says so, and it can be disconnected.
+  expect((await cli('agents', 'connect', 'cursor', '--yes')).code).toBe(0)
+  expect((await cli('down')).code).toBe(0)
+  const doctor = await cli('doctor')
+  expect(doctor.code).toBe(1)
+  expect(doctor.stdout).toMatch(
+    /✕ cursor: it gets its tools through Toolroom, which is not running {3}see: toolroom up, or/,
+  )
+  const parting = await cli('agents', 'disconnect', '--all', '--dry-run')
+  expect(parting.stdout).toMatch(/^-.*"toolroom"/m)
+  expect((await cli('agents', 'disconnect', '--all', '--yes')).code).toBe(0)
+  expect(readFileSync(file, 'utf8')).toBe(before)
+  expect((await cli('agents', 'disconnect', '--all', '--yes')).stdout).toBe('No agent is connected.\n')
+  expect((await cli('agents', 'disconnect')).code).toBe(2)
+  expect((await cli('status')).code).toBe(3)
 })
 
 const SECRET = 'ghp_Init0123456789abcdefghijABCDEFGHIJ'

@@ -1,6 +1,8 @@
 import type { Answer, Context, Run } from '../run/command-context.ts'
+import { usage } from '../run/failure.ts'
+import { withOwnService } from '../service/service-on-demand.ts'
 import { diffLines, type FileChange, writtenLines } from './file-change-lines.ts'
-import { agentNamed } from './find-agent.ts'
+import { agentNamed, agentsOf } from './find-agent.ts'
 
 /** `toolroom agents connect AGENT` */
 export const connectAgent: Run = async (context) => {
@@ -24,15 +26,35 @@ export const connectAgent: Run = async (context) => {
   })
 }
 
-/** `toolroom agents disconnect AGENT` */
+/** `toolroom agents disconnect AGENT|--all`, also without a service. */
 export const disconnectAgent: Run = async (context) => {
-  const { api, given } = context
-  const { agent_type, name } = await agentNamed(api, given.word('AGENT'))
-  return writeFiles(context, {
-    question: `Disconnect ${name} from the gateway, and give it its own entries back`,
-    change: async (dry_run) => [
-      await api.post('/api/agents/{agent_type}/disconnect', { path: { agent_type }, body: { dry_run } }),
-    ],
+  const word = context.given.wordIfAny('AGENT')
+  if ((word === undefined) === !context.given.is('all'))
+    throw usage('Name an agent, or give --all', 'For example: toolroom agents disconnect cursor')
+  return withOwnService(context, async (api) => {
+    const chosen =
+      word === undefined
+        ? (await agentsOf(api)).filter(({ connected_via }) => connected_via === 'gateway')
+        : [await agentNamed(api, word)]
+    const [first, ...others] = chosen
+    if (!first)
+      return { json: { dry_run: context.given.is('dry-run'), items: [] }, lines: ['No agent is connected.'] }
+    const names = others.length === 0 ? first.name : chosen.map(({ name }) => name).join(', ')
+    const [them, their] = others.length === 0 ? ['it', 'its'] : ['them', 'their']
+    return writeFiles(context, {
+      question: `Disconnect ${names} from the gateway, and give ${them} ${their} own entries back`,
+      change: async (dry_run) => {
+        const reports = []
+        for (const { agent_type } of chosen)
+          reports.push(
+            await api.post('/api/agents/{agent_type}/disconnect', {
+              path: { agent_type },
+              body: { dry_run },
+            }),
+          )
+        return reports
+      },
+    })
   })
 }
 

@@ -48,9 +48,11 @@ export const AGENT_COMMANDS = [
     },
     'agents disconnect': {
       does: 'Remove the gateway from an agent, and give it its own entries back.',
-      words: [AGENT],
+      text: 'Works without a running service, too.',
+      words: [{ ...AGENT, optional: true }],
+      flags: { all: { does: 'All agents that are connected.' } },
       asks: true,
-      examples: ['agents disconnect cursor'],
+      examples: ['agents disconnect cursor', 'agents disconnect --all'],
       load: async () => (await import('../agents/connect-disconnect.ts')).disconnectAgent,
     },
     'agents restore': {

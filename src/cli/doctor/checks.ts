@@ -143,13 +143,14 @@ export async function processFindings(api: Api): Promise<Finding[]> {
   return [hint(`${items.length} tool-server ${noun} lost ${verb} agent (${memory})`, 'toolroom orphans')]
 }
 
-/** The agents on this computer, and what is wrong with their files. */
-export async function agentFindings(api: Api): Promise<Finding[]> {
-  const found = (await agentsOf(api)).flatMap(findingsOfAgent)
+/** The agents on this computer, what is wrong with their files, and who gets no tools without the service. */
+export async function agentFindings(api: Api, isRunning: boolean): Promise<Finding[]> {
+  const found = (await agentsOf(api)).flatMap((agent) => findingsOfAgent(agent, isRunning))
   return found.length > 0 ? found : [none('no agent was found')]
 }
 
-function findingsOfAgent({ agent_type, installed, scopes, drift }: AgentSummary): Finding[] {
+function findingsOfAgent(agent: AgentSummary, isRunning: boolean): Finding[] {
+  const { agent_type, installed, scopes, drift, connected_via } = agent
   const unread = scopes.flatMap(({ path, parse_error, problem: why, exists }) => {
     if (!exists) return []
     if (parse_error) return [problem(`${agent_type}: ${shortPath(parse_error.message)}`)] // begins with the path
@@ -159,6 +160,11 @@ function findingsOfAgent({ agent_type, installed, scopes, drift }: AgentSummary)
   const differs = changed.map((name) =>
     hint(`${agent_type}: another program has changed ${name}`, `toolroom agents diff ${agent_type}`),
   )
-  const found = [...unread, ...differs]
+  const isCutOff = !isRunning && connected_via === 'gateway'
+  const cutOff = problem(
+    `${agent_type}: it gets its tools through Toolroom, which is not running`,
+    `toolroom up, or toolroom agents disconnect ${agent_type}`,
+  )
+  const found = [...(isCutOff ? [cutOff] : []), ...unread, ...differs]
   return found.length > 0 ? found : installed ? [ok(agent_type)] : []
 }
