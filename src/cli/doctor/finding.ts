@@ -58,11 +58,14 @@ const GAP = '   '
 const WIDTH = 110
 
 /** What is fine side by side, then a line for everything that is not. */
-export function sectionLines({ name, findings }: Section, width = WIDTH): Line[] {
+export function sectionLines({ name, findings }: Section, width?: number): Line[] {
   const isQuiet = ({ level }: Finding) => level === 'ok' || level === 'none'
+  const loud = findings.filter((finding) => !isQuiet(finding))
   const rows = [
-    ...flowed(findings.filter(isQuiet), width - INDENT),
-    ...findings.filter((finding) => !isQuiet(finding)).map((finding) => spansOf(finding)),
+    ...flowed(findings.filter(isQuiet), (width ?? WIDTH) - INDENT),
+    ...loud.flatMap((finding) =>
+      width === undefined ? [spansOf(finding)] : wrapped(finding, width - INDENT),
+    ),
   ]
   return rows.map((spans, at): Line => [toned('strong', (at === 0 ? name : '').padEnd(INDENT)), ...spans])
 }
@@ -78,6 +81,25 @@ function flowed(findings: readonly Finding[], width: number): Span[][] {
     else rows.push(spansOf(finding))
     used = rows.at(-1) === last ? used + GAP.length + own : own
   }
+  return rows
+}
+
+/** On a terminal: lines that end between words. What to type is on a line of its own if it does not fit. */
+function wrapped({ level, text, see }: Finding, width: number): Span[][] {
+  const [sign, tone] = SIGNS[level]
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1) ?? ''
+    if (last === '') lines[lines.length - 1] = word
+    else if (widthOf(`${last} ${word}`) + 2 <= width) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  const rows = lines.map((line, at): Span[] => (at === 0 ? [toned(tone, sign), ` ${line}`] : [`  ${line}`]))
+  if (see === undefined) return rows
+  const shown = `see: ${see}`
+  const isFitting = widthOf(`${lines.at(-1)}${GAP}${shown}`) + 2 <= width
+  if (isFitting) rows.at(-1)?.push(toned('dim', `${GAP}${shown}`))
+  else rows.push([toned('dim', `  ${shown}`)])
   return rows
 }
 
