@@ -21,16 +21,16 @@ describe.runIf(executablePath)('Settings', () => {
     const { body } = await dashboard.ask('GET', '/settings')
     for (const { key, env } of body.items) await page.getByText(`${key} · ${env}`, { exact: true }).waitFor()
 
-    const space = page.getByRole('textbox', { name: 'Space for logs' })
+    const space = page.getByRole('textbox', { name: 'Size limit of logs' })
     await expect.poll(() => space.inputValue()).toBe('64')
     expect(await space.isDisabled()).toBe(true)
     await page.getByText('Set by the variable LOG_MAX_MB, which wins over this page.').waitFor()
 
-    await page.getByRole('textbox', { name: 'Age of figures' }).fill('14')
+    await page.getByRole('textbox', { name: 'Keep metrics for' }).fill('14')
     await page.keyboard.press('Enter')
-    await page.getByText('Age of figures is saved').waitFor()
+    await page.getByText('Keep metrics for is saved').waitFor()
     const top = async () =>
-      (await page.getByRole('textbox', { name: 'Age of figures' }).boundingBox())?.y ?? -1
+      (await page.getByRole('textbox', { name: 'Keep metrics for' }).boundingBox())?.y ?? -1
     expect(await top(), 'the page stays where it was scrolled').toBeGreaterThan(0)
     expect(await top()).toBeLessThan(900)
     await page.getByRole('radio', { name: 'Disk, 7 days' }).check()
@@ -39,10 +39,10 @@ describe.runIf(executablePath)('Settings', () => {
       .poll(() => JSON.parse(readFileSync(join(dashboard.data, 'config.json'), 'utf8')))
       .toMatchObject({ metrics_retention_days: 14, call_payloads: 'disk', protect_reads: true })
     await page.getByText('Restart needed').first().waitFor()
-    await page.getByRole('textbox', { name: 'Age of figures' }).fill('many')
+    await page.getByRole('textbox', { name: 'Keep metrics for' }).fill('many')
     await page.keyboard.press('Enter')
     await page.getByText('This did not work').waitFor()
-    await expect.poll(() => page.getByRole('textbox', { name: 'Age of figures' }).inputValue()).toBe('14')
+    await expect.poll(() => page.getByRole('textbox', { name: 'Keep metrics for' }).inputValue()).toBe('14')
     expect(complaints.filter((text) => !text.includes('422'))).toEqual([])
   })
 
@@ -72,7 +72,7 @@ describe.runIf(executablePath)('Settings', () => {
     await expect
       .poll(async () => (await dashboard.ask('GET', '/notices/mutes')).body.kinds)
       .toEqual(['package_update'])
-    await page.getByRole('button', { name: 'Take away' }).click()
+    await page.getByRole('button', { name: 'Revoke' }).click()
     await page.getByText('The key of Claude Code is taken away').waitFor()
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByRole('cell', { name: 'Claude Code' }).waitFor()
@@ -231,7 +231,7 @@ describe.runIf(executablePath)('Settings', () => {
     await page.reload()
     await expect.poll(() => box.isChecked()).toBe(true)
 
-    await page.getByRole('switch', { name: 'Keys with one letter' }).press('Space')
+    await page.getByRole('switch', { name: 'Single-key shortcuts' }).press('Space')
     await page.getByRole('heading', { name: 'Settings' }).click()
     await page.keyboard.press('g')
     await page.keyboard.press('s')
@@ -240,7 +240,7 @@ describe.runIf(executablePath)('Settings', () => {
     expect(new URL(page.url()).pathname).toBe('/settings')
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
-    await page.getByRole('switch', { name: 'Keys with one letter' }).press('Space')
+    await page.getByRole('switch', { name: 'Single-key shortcuts' }).press('Space')
     await page.getByRole('heading', { name: 'Settings' }).click()
     await page.keyboard.press('g')
     await page.keyboard.press('s')

@@ -87,7 +87,7 @@ export const SERVER_COMMANDS = commandsOf('Servers', {
       tag: { does: 'Add a tag.', value: 'TAG', many: true },
       untag: { does: 'Remove a tag.', value: 'TAG', many: true },
       'start-mode': { does: 'When it starts.', value: 'MODE', oneOf: ['on_demand', 'eager', 'manual'] },
-      close: { does: 'Take away a path of --write or --read.', value: 'PATH', kind: 'file', many: true },
+      close: { does: 'Remove a path of --write or --read.', value: 'PATH', kind: 'file', many: true },
       ...ISOLATION_FLAGS,
     },
     writes: true,

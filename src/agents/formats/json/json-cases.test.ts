@@ -123,7 +123,7 @@ describe('trace', () => {
 
 describe('refusal', () => {
   test.each<[text: string, line: number, column: number, sentence: RegExp]>([
-    ['{\n\n  // c\n}', 3, 3, /^This agent cannot read comments\. Remove this one first$/],
+    ['{\n\n  // c\n}', 3, 3, /^The agent accepts no comments in this file\. Remove this comment first$/],
     ['{\n  "a": 1,\n}', 2, 9, /^This agent cannot read a trailing comma\. Remove it first$/],
     ['\ufeff{}', 1, 1, /BOM/],
     ["{'a': 1}", 1, 2, /a word or sign that is not part of JSON/],

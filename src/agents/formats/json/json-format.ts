@@ -137,7 +137,7 @@ function extrasIn(text: string, dialect: Dialect): Splice[] {
 function endOfComment(text: string, at: number, dialect: Dialect): number | undefined {
   const opening = text.slice(at, at + 2)
   if (opening !== '//' && opening !== '/*') return undefined
-  if (!dialect.comments) throw refusal(text, at, 'This agent cannot read comments')
+  if (!dialect.comments) throw refusal(text, at, 'The agent accepts no comments in this file')
   if (opening === '/*') {
     const close = text.indexOf('*/', at + 2)
     if (close === -1) throw refusal(text, at, 'The comment is not closed')

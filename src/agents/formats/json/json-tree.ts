@@ -199,7 +199,11 @@ class Tokens {
     if (error) throw invalidJson(this.text, this.start, error)
     if (this.kind !== KIND.lineComment && this.kind !== KIND.blockComment) return
     if (!this.#dialect.comments)
-      throw refusal(this.text, this.start, 'This agent cannot read comments. Remove this one first')
+      throw refusal(
+        this.text,
+        this.start,
+        'The agent accepts no comments in this file. Remove this comment first',
+      )
     if (this.kind === KIND.lineComment && this.text[this.end] === '\r' && this.text[this.end + 1] !== '\n')
       throw refusal(this.text, this.end, LONE_RETURN)
   }

@@ -123,7 +123,7 @@ export const t = texts('packages', {
   factScriptsGood: 'runs nothing while installing',
   factScriptsLook: 'has an install script, which is skipped',
   factScriptsUnknown: 'install scripts',
-  factDate: 'this version is of {date}',
+  factDate: 'published on {date}',
   factDateUnknown: 'date',
   factAgeUnknown: 'age',
   factProvenance: 'provenance',

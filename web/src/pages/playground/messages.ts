@@ -20,7 +20,7 @@ export const t = texts('playground', {
   reads: 'reads only',
   writes: 'writes',
   destroys: 'may delete',
-  unknown: 'effects not said',
+  unknown: 'no annotations',
   network: 'network',
   tokens: '~{count} tokens',
   view: 'View',

@@ -27,7 +27,7 @@ export function ErrorState({ error, onRetry }: Props) {
       <CauseStrip
         tone="err"
         sentence={known?.message ?? (error instanceof TypeError ? t('unreachable') : t('failed'))}
-        evidence={known ? undefined : error instanceof Error ? error.message : String(error)}
+        evidence={known || error instanceof TypeError ? undefined : messageOf(error)}
         advice={known?.hint}
       >
         {known?.code && (
@@ -44,6 +44,8 @@ export function ErrorState({ error, onRetry }: Props) {
     </div>
   )
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** In the place of data that needs the token. */
 export function NeedsPermission() {

@@ -73,7 +73,7 @@ export const t = texts('server-overview', {
   change: 'Change',
   uptime: 'Uptime 24 h',
   protocol: 'Protocol',
-  says: 'Says it is',
+  says: 'Server info',
   tools: 'Tools',
   toolsOn: { one: '{count} on, about {tokens} tokens', other: '{count} on, about {tokens} tokens' },
   commandFact: 'Command',
