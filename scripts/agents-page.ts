@@ -86,8 +86,9 @@ With \`{"take_over": true}\` these entries are parked in the same change: they l
   chooses these. An agent that follows all servers already goes on doing so.
 - An entry belongs to a server of Toolroom if it was written for it, or if an import would register it with the same values:
   command, arguments, variables and folder, or URL and headers. A secret that was moved to Toolroom is compared by its value.
-  An entry with another value stays in the file, because it is another server. So do disabled entries, and entries whose
-  secret the agent asks for and Toolroom does not have.
+  An entry with another value stays in the file, because it is another server. So do disabled entries, entries with a field
+  that Toolroom cannot keep (such as an \`envFile\` or a list of tools), entries that refer to a secret or a variable that
+  Toolroom does not have, and entries of servers that you have stopped.
 - \`gateway\` in the response says what the agent can use \`before\` and \`after\`: servers, tools, tokens, credentials, the new
   names of its tools, and which servers it would gain. \`dry_run\` shows all of it.
 - Only the file that \`connect\` writes to is changed. Servers that Claude Code's user file has for single projects stay there,

@@ -62,9 +62,11 @@ export async function openAgents(
     now: Date.now,
     offers,
     secretOf: (name) => namedSecrets.current(name)?.value,
+    isSet: ({ kind, name }) =>
+      kind === 'secret' ? namedSecrets.current(name) !== undefined : config.platform.env[name] !== undefined,
     asImported: (entry, file) => {
-      const { definition, problem } = importEntry(entry, file, around)
-      return problem === null ? definition : null
+      const { definition, problem, lost } = importEntry(entry, file, around)
+      return problem === null && lost.length === 0 ? definition : null
     },
     view,
     registered,

@@ -123,12 +123,12 @@ export async function openGateway(basics: Basics, { access, catalogues, pins, up
     namesOf: (serverId: string) => toolLists.namesOf(serverId),
     /** The servers that agents see, and would see. */
     offers: {
-      isConnected: hasKey,
+      isStopped: (id) => upstreams.get(id)?.isStopped === true,
       chosenFor: visibility.chosenFor,
       withChoice: (agentType, servers) =>
         offerIn(toolLists.ofSettings({ ...(agentTools.of(agentType) ?? DEFAULT_AGENT_TOOLS), servers })),
       choose: (agentType, servers, by) =>
-        visibility.change(agentType, { servers: servers && [...servers] }, by),
+        visibility.change(agentType, { servers: servers && servers.filter((id) => upstreams.get(id)) }, by),
     } satisfies GatewayOffers,
     /** What lists of agents and servers show of the gateway. */
     view: {

@@ -1,7 +1,7 @@
 import type { Agents } from '../agents/agents.service.ts'
 import type { Definition, RegisteredServer } from '../agents/catalogue/server-definition.ts'
 import { registeredAs, registeredVariant, type SecretOf } from '../agents/read/server-identity.ts'
-import { AppError } from '../kernel/errors.ts'
+import { AppError, invalidField } from '../kernel/errors.ts'
 import { type Caller, slugOf } from '../kernel/rest-parts.ts'
 import {
   type AgentImportInput,
@@ -61,19 +61,20 @@ export function createAgentImport(deps: Deps) {
     { update = false, server_id }: AgentImportInput,
   ) {
     const same = registeredVariant(candidate.definition, servers, secretOf)
-    if (same) return { id: same.id, isSame: true }
+    if (same) return { id: same.id, isSame: true, problem: undefined }
     const name = unusedName(candidate, used.names)
     const free = servers.filter(
       ({ id }) => !used.ids.has(id) && (server_id === undefined || id === server_id),
     )
     const namesake = free.find(isNamed(name))
     const isUnreadable = namesake?.definition instanceof AppError
-    const found = update
-      ? (registeredAs(candidate.definition, free) ?? (server_id === undefined ? namesake : free[0]))
-      : isUnreadable
-        ? namesake
-        : undefined
-    return found && { id: found.id, isSame: false }
+    if (!update)
+      return isUnreadable && namesake ? { id: namesake.id, isSame: false, problem: undefined } : undefined
+    const alike = free.filter((server) => registeredAs(candidate.definition, [server]))
+    const [found = server_id === undefined ? namesake : free[0], ...others] = alike
+    const problem =
+      others.length > 0 ? 'Several servers have this command. Name one of them with server_id' : undefined
+    return found && { id: found.id, isSame: false, problem }
   }
 
   async function importOne(
@@ -85,19 +86,23 @@ export function createAgentImport(deps: Deps) {
     const servers = await registered()
     const existing = registeredFor(candidate, servers, used, input)
     const server = servers.find(({ id }) => id === existing?.id)
-    const taken = existing ? [] : servers.map((each) => slugOf(each.name))
+    const taken = existing ? [] : servers.flatMap((each) => [each.id, slugOf(each.name)])
     const name = unusedName(candidate, new Set([...used.names, ...taken]))
     const found = { name, definition: ownDefinition(candidate.definition), enabled: candidate.enabled }
     const problem = kinds.problem(name, found.definition)
     const planned = plan(
       existing && server
-        ? { existing: { ...existing, problem: problem ?? whyFixed(server, candidate.definition) } }
+        ? {
+            existing: {
+              ...existing,
+              problem: problem ?? existing.problem ?? whyFixed(server, candidate.definition),
+            },
+          }
         : { problem },
       input.update ?? false,
       KEPT,
     )
     if (planned.outcome === 'created') used.names.add(slugOf(name))
-    if (existing) used.ids.add(existing.id)
     // An update that fails ends the import, and takes no options.
     const [carryOut, options] = planned.outcome === 'updated' ? [applyOrThrow, {}] : [apply, input]
     const done = await carryOut(planned, input.dry_run, () => register(found, planned.id, options, deps, by))
@@ -121,6 +126,8 @@ export function createAgentImport(deps: Deps) {
       const { candidates, refused } = candidatesIn(files, input.names, deps)
       const items: AgentImportItem[] = []
       const servers = await registered()
+      if (input.server_id !== undefined && !servers.some(({ id }) => id === input.server_id))
+        throw invalidField('/server_id', 'must be the id of a server')
       const defined = candidates.flatMap(
         ({ definition }) => registeredVariant(definition, servers, secretOf)?.id ?? [],
       )
@@ -132,7 +139,9 @@ export function createAgentImport(deps: Deps) {
         const isTaken = isChosen(candidate.found_in)
         // The others keep the names that they would get.
         const item = await importOne(candidate, isTaken ? input : { ...input, dry_run: true }, used, by)
-        if (isTaken) items.push(item)
+        if (!isTaken) continue
+        items.push(item)
+        if (item.server_id !== null) used.ids.add(item.server_id)
       }
       items.push(...refused.filter(({ source }) => isChosen([source])).map(refusedItem))
       return { dry_run: input.dry_run ?? false, items, total: items.length }

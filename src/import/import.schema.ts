@@ -155,7 +155,7 @@ export const AgentImportInput = partial({
       agent_type: Type.String({ maxLength: 64 }),
       scope: Type.String({ maxLength: 40 }),
       project: orNull(Type.String({ maxLength: 4096 })),
-      name: Type.String({ minLength: 1, maxLength: 128 }),
+      name: Type.String({ maxLength: 32_768 }),
     }),
     {
       minItems: 1,

@@ -23,10 +23,26 @@ const NINE = [
 async function openWithServers() {
   const home = ownFolder()
   const { files } = writeRealisticHome(home)
-  const service = await openTestService({ home })
+  const names = [
+    'CONTEXT7_API_KEY',
+    'DOCS_KEY',
+    'FIGMA_OAUTH_TOKEN',
+    'FIGMA_TEAM',
+    'GITHUB_TOKEN',
+    'JIRA_TOKEN',
+    'TAVILY_API_KEY',
+    'TENANT',
+  ]
+  const env = Object.fromEntries(names.map((name) => [name, 'set']))
+  const service = await openTestService({ home, env })
   await done(service, 'POST', '/import', {})
   const changed = () => [...files].filter(([path, text]) => readFileSync(path, 'utf8') !== text)
   return { service, files, changed }
+}
+
+const LEFT: Readonly<Record<string, readonly string[]>> = {
+  vscode: ['github-remote', 'brave', 'toolroom'],
+  'devin-desktop': ['jira', 'toolroom'],
 }
 
 const keys = async (service: TestService) =>
@@ -65,10 +81,10 @@ test('nine agents are imported, connected with a take-over and disconnected: no 
       own.filter(({ linked_server_id: id }) => id !== null && offered.has(id)),
       agent_type,
     ).toEqual([])
-    // Every entry was imported, so that only the gateway's is left in the user's file; and one of VS Code whose secret VS
-    // Code asks for and Toolroom does not have.
-    const left = agent_type === 'vscode' ? ['github-remote', 'toolroom'] : ['toolroom']
-    expect(own.filter(({ scope }) => scope === 'user').map(({ name }) => name)).toEqual(left)
+    // Every entry was imported. Those stay in the file that have a field without a counterpart, such as envFile or
+    // disabledTools, or a variable or a secret that Toolroom does not have.
+    const left = own.filter(({ scope }) => scope === 'user').map(({ name }) => name)
+    expect([agent_type, left]).toEqual([agent_type, LEFT[agent_type] ?? ['toolroom']])
   }
 
   for (const agent of NINE) await done(service, 'POST', `/${agent}/disconnect`)

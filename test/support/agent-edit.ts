@@ -72,12 +72,13 @@ export async function openEdit(home: string) {
     lockLedger: join(folder, 'agent-locks'),
     registered: async () => [],
     offers: {
-      isConnected: () => false,
+      isStopped: () => false,
       chosenFor: () => null,
       withChoice: () => new Map(),
       choose: async () => {},
     },
     secretOf: () => undefined,
+    isSet: () => false,
     asImported: () => null,
   }
   const onTrouble = (_: string, error: unknown) => {

@@ -6,6 +6,7 @@ import { ownFolder } from '../../../test/support/folder.ts'
 import { definition, post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import type { AgentToolsView } from '../../gateway/catalogue/visibility.schema.ts'
+import type { AgentImportReport } from '../../import/import.schema.ts'
 import type { HistoryItem } from '../read/agents.schema.ts'
 
 const keys = async (service: TestService) =>
@@ -221,6 +222,78 @@ describe('connecting with take_over', () => {
       (await post(service, '/api/agents/cursor/connect', { take_over: true })).statusCode,
     ).toBeGreaterThan(399)
     expect(await visible(service)).toEqual(['crash', 'echo'])
+  })
+
+  test('a key of the agent that is in no file is no reason to follow all servers, and neither is an entry for one server', async () => {
+    const { service } = await openWithServers()
+    await register(service, 'crash')
+    await post(service, '/api/keys', { agent_type: 'cursor' })
+    await done(service, 'PUT', '/cursor/servers', { via: 'gateway', server_ids: ['crash'] })
+    const report = await done(service, 'POST', '/cursor/connect', { take_over: true })
+    expect(report.gateway?.servers).toEqual(['echo'])
+    expect(await visible(service)).toEqual(['echo'])
+  })
+
+  test('a server of the choice that was removed since does not prevent a connect', async () => {
+    const { service } = await openWithServers()
+    await register(service, 'crash')
+    await done(service, 'POST', '/cursor/connect', { servers: ['crash', 'echo'] })
+    await service.inject({ method: 'DELETE', url: '/api/servers/crash', headers: AUTHORISED })
+    const report = await done(service, 'POST', '/cursor/connect', { take_over: true })
+    expect(report.gateway?.servers).toEqual(['echo'])
+    expect(await visible(service)).toEqual(['echo'])
+  })
+
+  test("an entry with a field that Toolroom cannot keep, of a stopped server, or that a person edited, stays; so does a user's own entry called toolroom", async () => {
+    const { home, service } = await openWithServers()
+    const { command, args } = own('echo')
+    const env = { KEY: 'canary-take-over' }
+    const servers = { limited: { command, args, env, envFile: '.env' }, mine: { command, args, env } }
+    put(home, '.cursor/mcp.json', JSON.stringify({ mcpServers: servers }))
+    const report = await done(service, 'POST', '/cursor/connect', { take_over: true, dry_run: true })
+    expect(report).toMatchObject({ parked: ['mine'], gateway: { kept: ['limited'] } })
+    await post(service, '/api/servers/echo/stop')
+    const stopped = await done(service, 'POST', '/cursor/connect', { take_over: true, dry_run: true })
+    expect(stopped).toMatchObject({ parked: [], gateway: { kept: ['limited', 'mine'] } })
+    await post(service, '/api/servers/echo/start')
+    put(home, '.cursor/mcp.json', '{"mcpServers":{}}')
+    await done(service, 'PUT', '/cursor/servers', { server_ids: ['echo'] })
+    put(home, '.cursor/mcp.json', textOf(home, '.cursor/mcp.json').replace('canary-take-over', 'edited'))
+    expect(await done(service, 'POST', '/cursor/connect', { take_over: true, dry_run: true })).toMatchObject({
+      parked: [],
+    })
+    const TAKEN = '{"mcpServers":{"toolroom":{"command":"my-own"}}}'
+    put(home, '.cursor/mcp.json', TAKEN)
+    const refused = await post(service, '/api/agents/cursor/connect', { take_over: true })
+    expect([refused.statusCode, refused.json().code]).toEqual([422, 'not_supported'])
+    await done(service, 'POST', '/cursor/disconnect')
+    expect(textOf(home, '.cursor/mcp.json')).toBe(TAKEN)
+  })
+
+  test('an import with update changes no other variant: several servers with the same command need a server_id', async () => {
+    const home = ownFolder()
+    const file = (token: string) =>
+      JSON.stringify({
+        mcpServers: { memory: { command: 'npx', args: ['-y', 'memory'], env: { A: token } } },
+      })
+    put(home, '.cursor/mcp.json', file('cursor'))
+    put(home, '.gemini/settings.json', file('gemini'))
+    const service = await openTestService({ home })
+    await done(service, 'POST', '/import', {})
+    put(home, '.gemini/settings.json', file('gemini-2'))
+    const input = { update: true, agents: ['gemini-cli'] }
+    const refused = await done<AgentImportReport>(service, 'POST', '/import', input)
+    expect(refused.items).toMatchObject([
+      { outcome: 'refused', reason: expect.stringContaining('server_id') },
+    ])
+    const server_id = 'memory-gemini-cli'
+    const updated = await done<AgentImportReport>(service, 'POST', '/import', { ...input, server_id })
+    expect(updated.items).toMatchObject([{ outcome: 'updated', server_id }])
+    const valueOf = async (id: string) =>
+      (await post(service, `/api/servers/${id}/reveal`, { field: 'env', name: 'A' })).json().value
+    expect([await valueOf('memory'), await valueOf(server_id)]).toEqual(['cursor', 'gemini-2'])
+    const unknown = await post(service, '/api/agents/import', { ...input, server_id: 'nope' })
+    expect(unknown.statusCode).toBe(422)
   })
 
   test('a server that is not known is named, and nothing is chosen or written', async () => {

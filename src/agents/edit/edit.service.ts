@@ -5,7 +5,7 @@ import type { FactBus } from '../../kernel/fact-bus.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
 import type { ConfigTarget, Platform } from '../catalogue/agent-catalogue.ts'
 import { GATEWAY_ENTRY, gatewayEntry, readGatewayEntry } from '../catalogue/gateway-entry.ts'
-import type { RegisteredServer } from '../catalogue/server-definition.ts'
+import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'
 import { agentOf, assertMayChange, configTarget, recordOf } from '../files/config-target.ts'
 import type { OwnershipStore } from '../files/ownership-store.ts'
 import { type DesiredEntry, desiredFromInput, desiredFromServer } from './desired-entry.ts'
@@ -35,6 +35,7 @@ export interface EditDeps {
   readonly registered: () => Promise<readonly RegisteredServer[]>
   readonly offers: GatewayOffers
   readonly secretOf: EntryServers['secretOf']
+  readonly isSet: EntryServers['isSet']
   readonly asImported: EntryServers['asImported']
 }
 
@@ -137,12 +138,16 @@ export class Edit {
       action: 'set',
       keyKind: 'connect',
       plan: (target, current, key) => {
+        refuseForeignEntry(target, current)
         const desired = this.#gatewayEntry(GATEWAY_ENTRY, null, key, isBridge)
         const plan = planSet(target, current, [desired], { replace })
         const all = offers.withChoice(type, null)
-        const isOffered = ({ server_id }: { readonly server_id: string }) => all.has(server_id)
+        const isOffered = ({ server_id }: { readonly server_id: string }) =>
+          all.has(server_id) && !offers.isStopped(server_id)
         const own = offeredEntries(target, current, { ...this.#deps, registered }).filter(isOffered)
-        const before = { isConnected: offers.isConnected(type), chosen: offers.chosenFor(type) }
+        const known = new Set(registered.map(({ id }) => id))
+        const chosen = offers.chosenFor(type)?.filter((id) => known.has(id)) ?? null
+        const before = { isConnected: this.#followsGateway(type, current), chosen }
         const choice = choiceAfter(asked, take_over, before, own)
         const after = offers.withChoice(type, choice)
         const offered = own.filter(({ server_id }) => after.has(server_id))
@@ -169,7 +174,11 @@ export class Edit {
   }
 
   disconnect(agent: string, options: ChangeOptions, by: Caller): Promise<ChangeReport> {
-    return this.remove(agent, [GATEWAY_ENTRY], options, by)
+    const target = this.#targetOf(agent, options)
+    return this.change(target, options, by, {
+      action: 'remove',
+      plan: (_, current) => planRemove(target, current, isForeign(current) ? [] : [GATEWAY_ENTRY]),
+    })
   }
 
   /** Reads the file, plans the change and writes it; again, if another program changes the file in between. */
@@ -201,10 +210,14 @@ export class Edit {
           newKey,
         }
         const kept = await files.write(planned).catch(async (error) => {
-          await undo()
+          // A change whose file is in place is completed later, and its choice with it.
+          if (!this.#isPending(config.path)) await undo()
           throw error
         })
-        if (!kept) continue
+        if (!kept) {
+          await undo() // the next try begins with the choice that the user made
+          continue
+        }
         if (kept.size > 0) publishChange(facts, target)
         return reportOf(target, options, main, otherDiff, kept)
       }
@@ -223,8 +236,23 @@ export class Edit {
     const { offers } = this.#deps
     if (!gateway || dry_run) return async () => {}
     const before: Choice = offers.chosenFor(agentType)
+    if (JSON.stringify(before) === JSON.stringify(gateway.servers)) return async () => {}
     await offers.choose(agentType, gateway.servers, by)
     return () => offers.choose(agentType, before, by)
+  }
+
+  #isPending(path: string): boolean {
+    return this.#deps.ownership.pending().some(({ files }) => files.some((file) => file.path === path))
+  }
+
+  /** One of its files has the entry through which it sees the servers that were chosen for it. */
+  #followsGateway(type: string, { entries }: CurrentConfig): boolean {
+    return (
+      entries.some(({ name, definition }) => name === GATEWAY_ENTRY && isGatewayOfAll(definition)) ||
+      this.#deps.ownership
+        .all()
+        .some((record) => record.agent_type === type && Object.hasOwn(record.entries, GATEWAY_ENTRY))
+    )
   }
 
   /** The changes of the other files in which an agent lists its disabled servers. */
@@ -328,6 +356,27 @@ export class Edit {
       'GET /api/servers and GET /api/http-servers list the registered servers',
     )
   }
+}
+
+const isGatewayOfAll = (definition: Definition | null): boolean =>
+  readGatewayEntry(definition)?.serverId === null
+
+/** The user has an entry of the same name that leads elsewhere. */
+const isForeign = ({ entries, owned }: CurrentConfig): boolean =>
+  entries.some(
+    ({ name, definition }) =>
+      name === GATEWAY_ENTRY && !Object.hasOwn(owned, name) && !readGatewayEntry(definition),
+  )
+
+function refuseForeignEntry({ agent, config }: ConfigTarget, current: CurrentConfig): void {
+  if (!isForeign(current)) return
+  throw new AppError(
+    'not_supported',
+    `${config.path} has an entry '${GATEWAY_ENTRY}' that Toolroom did not write`,
+    {
+      hint: `Rename this entry of ${agent.name}, because the gateway needs the name`,
+    },
+  )
 }
 
 function refuseUnknown(ids: readonly string[], registered: readonly RegisteredServer[]): void {

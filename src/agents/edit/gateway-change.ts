@@ -24,8 +24,8 @@ export type Choice = readonly string[] | null
 
 /** What edits need of the servers that agents see. */
 export interface GatewayOffers {
-  /** The agent has a key. */
-  readonly isConnected: (agentType: string) => boolean
+  /** A person has stopped the server, so no call starts it. */
+  readonly isStopped: (serverId: string) => boolean
   readonly chosenFor: (agentType: string) => Choice
   /** What the agent would see. */
   readonly withChoice: (agentType: string, choice: Choice) => Offer

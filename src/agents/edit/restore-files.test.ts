@@ -18,6 +18,7 @@ async function openWithServers() {
   for (const [path, text] of Object.entries(texts)) put(home, path, text)
   const service = await openTestService({ home })
   await register(service, 'echo')
+  await post(service, '/api/servers/echo/start')
   return { home, service, texts }
 }
 

@@ -1,9 +1,11 @@
 import { AppError } from '../../kernel/errors.ts'
+import type { Reference } from '../../kernel/secrets/references.ts'
 import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { fileAt, PROJECT } from '../catalogue/agent-catalogue.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
 import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
 import {
+  hashOf,
   isMap,
   isSame,
   type Json,
@@ -18,7 +20,7 @@ import type { TakenEntry, TakenOver } from '../files/ownership-store.ts'
 import { applyOperations, formatOf, type Operation } from '../formats/apply-operations.ts'
 import { CannotEdit } from '../formats/format.ts'
 import { type Entry, entriesUnder } from '../read/read-entries.ts'
-import { lacksSecret, registeredVariant, type SecretOf } from '../read/server-identity.ts'
+import { lacksValue, registeredVariant, type SecretOf } from '../read/server-identity.ts'
 import type { CurrentConfig, Plan } from './entry-plan.ts'
 
 /** Adds to a plan that these entries leave the file until the gateway entry does. */
@@ -167,6 +169,8 @@ export interface OfferedEntry {
 export interface EntryServers {
   readonly registered: readonly RegisteredServer[]
   readonly secretOf: SecretOf
+  /** Toolroom has a value for it. */
+  readonly isSet: (reference: Reference) => boolean
   /** An entry as an import would register it; null if it cannot. */
   readonly asImported: (
     entry: Entry,
@@ -181,18 +185,19 @@ export interface EntryServers {
 export function offeredEntries(
   target: ConfigTarget,
   current: CurrentConfig,
-  { registered, secretOf, asImported }: EntryServers,
+  { registered, secretOf, isSet, asImported }: EntryServers,
 ): OfferedEntry[] {
   const { agent, config, project = null } = target
   const serverOf = (entry: Entry, its: string | null) => {
     const imported = asImported(entry, { agent, root: current.root, project: its })
     const found = registeredVariant(imported, registered, secretOf)
-    // The agent asks its user for the secret, and Toolroom does not have it yet.
-    return found && lacksSecret(found.definition, secretOf) ? undefined : found?.id
+    // The agent has a secret or a variable that Toolroom does not have yet.
+    return found && lacksValue(found.definition, isSet) ? undefined : found?.id
   }
   const own = usedEntries(current).flatMap((entry): OfferedEntry[] => {
     const owned = Object.hasOwn(current.owned, entry.name) ? current.owned[entry.name] : undefined
-    const id = owned?.server_id ?? serverOf(entry, project)
+    const isOurs = owned !== undefined && hashOf(entry.value) === owned.hash
+    const id = (isOurs ? owned.server_id : null) ?? serverOf(entry, project)
     return id === undefined ? [] : [{ entry, scope: config.scope, server_id: id }]
   })
   const everywhere = new Set(own.map(({ server_id }) => server_id))

@@ -1,9 +1,10 @@
 import { AppError } from '../../kernel/errors.ts'
 import { memo } from '../../kernel/memo.ts'
 import {
+  escapeReferences,
   isReference,
   parseReferences,
-  resolveReferences,
+  type Reference,
   writeReference,
 } from '../../kernel/secrets/references.ts'
 import { npxPackage } from '../../servers/shared/definition/npx-package.ts'
@@ -72,7 +73,8 @@ export type SecretOf = (name: string) => string | undefined
  * values: only the order of variables, the case of headers and the `-y` of npx may differ.
  */
 export function variantOf(definition: Definition): string {
-  if (definition.type !== 'stdio') return JSON.stringify(['url', definition.url, surroundingsOf(definition)])
+  if (definition.type !== 'stdio')
+    return JSON.stringify([definition.type, definition.url, surroundingsOf(definition)])
   const { command, args } = definition
   const words = /^npx(?:\.cmd)?$/.test(command) && /^(?:-y|--yes)$/.test(args[0] ?? '') ? args.slice(1) : args
   return JSON.stringify([command, words, surroundingsOf(definition)])
@@ -110,27 +112,23 @@ export function registeredVariant(
   )
 }
 
-/** Whether a definition refers to a named secret that is not set, so that its server cannot start. */
-export const lacksSecret = (definition: Definition, secretOf: SecretOf): boolean =>
+/** Whether a definition refers to something that is not set, so that its server cannot start. */
+export const lacksValue = (definition: Definition, isSet: (reference: Reference) => boolean): boolean =>
   [...textsOf(definition).values()].some((text) =>
-    parseReferences(text ?? '').some(
-      (part) =>
-        isReference(part) &&
-        part.kind === 'secret' &&
-        part.fallback === null &&
-        secretOf(part.name) === undefined,
-    ),
+    parseReferences(text ?? '').some((part) => isReference(part) && part.fallback === null && !isSet(part)),
   )
 
 /** The definition with the values of named secrets. Variables stay references, because agents refer to them, too. */
 function withSecrets(definition: Definition, secretOf: SecretOf): Definition {
-  const text = (written: string): string => {
-    const resolved = resolveReferences(written, (reference) => {
-      const value = reference.kind === 'secret' ? secretOf(reference.name) : undefined
-      return value ?? writeReference(reference)
-    })
-    return 'text' in resolved ? resolved.text : written
-  }
+  const text = (written: string): string =>
+    parseReferences(written)
+      .map((part) => {
+        if (typeof part === 'string') return escapeReferences(part)
+        if (!isReference(part)) return part.malformed
+        const value = part.kind === 'secret' ? secretOf(part.name) : undefined
+        return value === undefined ? writeReference(part) : escapeReferences(value)
+      })
+      .join('')
   const values = (map: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(map).map(([name, value]) => [name, text(value)]))
   if (definition.type !== 'stdio')

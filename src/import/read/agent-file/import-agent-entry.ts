@@ -22,6 +22,8 @@ export interface ImportedEntry {
   readonly enabled: boolean
   readonly notes: readonly string[]
   readonly problem: string | null
+  /** Fields that were not imported, although they may change what the server does. */
+  readonly lost: readonly string[]
 }
 
 /** Everything in the entry is kept, translated, or named in a note. */
@@ -34,7 +36,7 @@ export function importEntry(
   const { definition } = entry
   if (!definition) {
     const problem = entry.problem ?? 'The entry has neither a command nor a URL'
-    return { definition, enabled, notes: [], problem }
+    return { definition, enabled, notes: [], problem, lost: [] }
   }
   const { agent, root, project } = file
   const inputs = inputDefaults(valueAt(root, ['inputs']))
@@ -58,7 +60,8 @@ export function importEntry(
       ? [`It works in the folder of its project, so cwd is ${project}`]
       : []),
   ]
-  return { definition: complete, enabled, notes, problem: translated.problem ?? null }
+  const lost = dropped.filter((field) => !HARMLESS.test(field))
+  return { definition: complete, enabled, notes, problem: translated.problem ?? null, lost }
 }
 
 const PACKAGE_RUNNER = /(?:^|[\\/])(?:npx|pnpx|bunx|uvx|dnx)(?:\.exe|\.cmd)?$/
@@ -78,6 +81,10 @@ function inProject(definition: Definition, project: string | null): Definition {
     (PACKAGE_RUNNER.test(command) && !isDotted && !texts.some((text) => RELATIVE.test(text)))
   return isFree ? definition : { ...definition, cwd: project }
 }
+
+/** Fields that only concern the agent: how long it waits, what it shows, and whom it asks. */
+const HARMLESS =
+  /timeout|^(?:description|displayName|title|icon|gallery|version|trust|autoApprove|alwaysAllow|notes?|comment)$/i
 
 /** Fields that say what the definition says anyway. */
 const IMPLIED = ['name', 'type', 'source', 'enabled', 'disabled']
