@@ -128,7 +128,11 @@ export async function openGateway(basics: Basics, { access, catalogues, pins, up
       withChoice: (agentType, servers) =>
         offerIn(toolLists.ofSettings({ ...(agentTools.of(agentType) ?? DEFAULT_AGENT_TOOLS), servers })),
       choose: (agentType, servers, by) =>
-        visibility.change(agentType, { servers: servers && servers.filter((id) => upstreams.get(id)) }, by),
+        visibility.change(
+          agentType,
+          { servers: servers === null ? null : servers.filter((id) => upstreams.get(id)) },
+          by,
+        ),
     } satisfies GatewayOffers,
     /** What lists of agents and servers show of the gateway. */
     view: {

@@ -289,9 +289,9 @@ describe('connecting with take_over', () => {
     const server_id = 'memory-gemini-cli'
     const updated = await done<AgentImportReport>(service, 'POST', '/import', { ...input, server_id })
     expect(updated.items).toMatchObject([{ outcome: 'updated', server_id }])
-    const valueOf = async (id: string) =>
+    const revealed = async (id: string) =>
       (await post(service, `/api/servers/${id}/reveal`, { field: 'env', name: 'A' })).json().value
-    expect([await valueOf('memory'), await valueOf(server_id)]).toEqual(['cursor', 'gemini-2'])
+    expect([await revealed('memory'), await revealed(server_id)]).toEqual(['cursor', 'gemini-2'])
     const unknown = await post(service, '/api/agents/import', { ...input, server_id: 'nope' })
     expect(unknown.statusCode).toBe(422)
   })

@@ -5,9 +5,10 @@ import type { FactBus } from '../../kernel/fact-bus.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
 import type { ConfigTarget, Platform } from '../catalogue/agent-catalogue.ts'
 import { GATEWAY_ENTRY, gatewayEntry, readGatewayEntry } from '../catalogue/gateway-entry.ts'
-import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'
+import type { RegisteredServer } from '../catalogue/server-definition.ts'
 import { agentOf, assertMayChange, configTarget, recordOf } from '../files/config-target.ts'
 import type { OwnershipStore } from '../files/ownership-store.ts'
+import { hasForeignEntry, planConnect } from './connect-plan.ts'
 import { type DesiredEntry, desiredFromInput, desiredFromServer } from './desired-entry.ts'
 import type { AddHttpServer, ChangeOptions, ChangeReport, EntryInput, PutServers } from './edit.schema.ts'
 import { type CurrentConfig, type Plan, planRemove, planSet } from './entry-plan.ts'
@@ -22,9 +23,9 @@ import {
   reportOf,
 } from './file-plan.ts'
 import type { FileWriter, OpenFiles, PlannedChange } from './file-writer.ts'
-import { type Choice, choiceAfter, type GatewayOffers, gatewayChange } from './gateway-change.ts'
+import type { Choice, GatewayOffers } from './gateway-change.ts'
 import { type GatewayKeys, type KeyKind, keyName, keysAfter } from './gateway-keys.ts'
-import { type EntryServers, offeredEntries, takeOver, usedEntries, warnOfDoubled } from './take-over.ts'
+import type { EntryServers } from './take-over.ts'
 
 export interface EditDeps {
   readonly platform: Platform
@@ -128,8 +129,8 @@ export class Edit {
     { bridge = false, replace = false, take_over = false, servers: asked, ...options }: ConnectOptions,
     by: Caller,
   ): Promise<ChangeReport> {
-    const { gateway, offers } = this.#deps
-    const { type, http } = agentOf(agent)
+    const { gateway } = this.#deps
+    const { http } = agentOf(agent)
     const isBridge = bridge || http === null
     if (isBridge && !options.dry_run) await gateway.program.keep()
     const registered = await this.#deps.registered()
@@ -138,37 +139,14 @@ export class Edit {
       action: 'set',
       keyKind: 'connect',
       plan: (target, current, key) => {
-        refuseForeignEntry(target, current)
-        const desired = this.#gatewayEntry(GATEWAY_ENTRY, null, key, isBridge)
-        const plan = planSet(target, current, [desired], { replace })
-        const all = offers.withChoice(type, null)
-        const isOffered = ({ server_id }: { readonly server_id: string }) =>
-          all.has(server_id) && !offers.isStopped(server_id)
-        const own = offeredEntries(target, current, { ...this.#deps, registered }).filter(isOffered)
-        const known = new Set(registered.map(({ id }) => id))
-        const chosen = offers.chosenFor(type)?.filter((id) => known.has(id)) ?? null
-        const before = { isConnected: this.#followsGateway(type, current), chosen }
-        const choice = choiceAfter(asked, take_over, before, own)
-        const after = offers.withChoice(type, choice)
-        const offered = own.filter(({ server_id }) => after.has(server_id))
-        const planned = take_over
-          ? takeOver(target, plan, current, offered)
-          : warnOfDoubled(target, plan, offered, (id) => (after.get(id) ?? []).map(({ tool }) => tool))
-        const entries = own.map(({ entry }) => entry)
-        const others = usedEntries(current).filter((entry) => !entries.includes(entry))
-        return {
-          ...planned,
-          gateway: gatewayChange({
-            registered,
-            choice,
-            all,
-            before: before.isConnected ? offers.withChoice(type, before.chosen) : new Map(),
-            after,
-            own,
-            others: others.map(({ name }) => name),
-            isTakeOver: take_over,
-          }),
-        }
+        const entry = this.#gatewayEntry(GATEWAY_ENTRY, null, key, isBridge)
+        return planConnect(
+          target,
+          current,
+          entry,
+          { ...this.#deps, registered },
+          { asked, take_over, replace },
+        )
       },
     })
   }
@@ -177,7 +155,7 @@ export class Edit {
     const target = this.#targetOf(agent, options)
     return this.change(target, options, by, {
       action: 'remove',
-      plan: (_, current) => planRemove(target, current, isForeign(current) ? [] : [GATEWAY_ENTRY]),
+      plan: (_, current) => planRemove(target, current, hasForeignEntry(current) ? [] : [GATEWAY_ENTRY]),
     })
   }
 
@@ -243,16 +221,6 @@ export class Edit {
 
   #isPending(path: string): boolean {
     return this.#deps.ownership.pending().some(({ files }) => files.some((file) => file.path === path))
-  }
-
-  /** One of its files has the entry through which it sees the servers that were chosen for it. */
-  #followsGateway(type: string, { entries }: CurrentConfig): boolean {
-    return (
-      entries.some(({ name, definition }) => name === GATEWAY_ENTRY && isGatewayOfAll(definition)) ||
-      this.#deps.ownership
-        .all()
-        .some((record) => record.agent_type === type && Object.hasOwn(record.entries, GATEWAY_ENTRY))
-    )
   }
 
   /** The changes of the other files in which an agent lists its disabled servers. */
@@ -356,27 +324,6 @@ export class Edit {
       'GET /api/servers and GET /api/http-servers list the registered servers',
     )
   }
-}
-
-const isGatewayOfAll = (definition: Definition | null): boolean =>
-  readGatewayEntry(definition)?.serverId === null
-
-/** The user has an entry of the same name that leads elsewhere. */
-const isForeign = ({ entries, owned }: CurrentConfig): boolean =>
-  entries.some(
-    ({ name, definition }) =>
-      name === GATEWAY_ENTRY && !Object.hasOwn(owned, name) && !readGatewayEntry(definition),
-  )
-
-function refuseForeignEntry({ agent, config }: ConfigTarget, current: CurrentConfig): void {
-  if (!isForeign(current)) return
-  throw new AppError(
-    'not_supported',
-    `${config.path} has an entry '${GATEWAY_ENTRY}' that Toolroom did not write`,
-    {
-      hint: `Rename this entry of ${agent.name}, because the gateway needs the name`,
-    },
-  )
 }
 
 function refuseUnknown(ids: readonly string[], registered: readonly RegisteredServer[]): void {

@@ -1,4 +1,4 @@
-import { QueryCache, QueryClient } from '@tanstack/react-query'
+import { notifyManager, QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError } from './api.ts'
 import { currentSession, onSession, signOut } from './session.ts'
 
@@ -18,6 +18,9 @@ export const queryClient = new QueryClient({
     mutations: { networkMode: 'always' },
   },
 })
+
+// A checkbox shows a change with the click that made it: before a timer runs, React would show the old state for a moment.
+notifyManager.setScheduler(queueMicrotask)
 
 // What is shown depends on the token: with it, more can be read.
 onSession(() => void queryClient.resetQueries())
