@@ -20,13 +20,13 @@ import { openWithServers } from '../support/with-servers.ts'
 
 const RUNS = runs(250, 10_000, 200_000)
 /** More requests, because a leak of a few kilobytes each must exceed the limit. */
-const SENT = runs(2000, 10_000, 200_000)
+const SENT = runs(1000, 10_000, 200_000)
 const PATIENCE_MS = FULL ? 30 * 60_000 : 600_000
 const MAX_GROWTH_MB = 20
-const MAX_PROCESS_GROWTH_MB = runs(10, MAX_GROWTH_MB)
+const MAX_PROCESS_GROWTH_MB = runs(6, MAX_GROWTH_MB)
 const WARM_UP = runs(1000, 2000)
 /** Until the caches of both databases are full. */
-const SETTLING = runs(3000, 10_000, 50_000)
+const SETTLING = runs(2000, 10_000, 50_000)
 /** Reading the state takes longer than a refused request. */
 const LOOK_EVERY = runs(10, 1)
 const BATCH = 1000

@@ -15,7 +15,7 @@ type Service = Awaited<ReturnType<typeof openService>>
 const HOUR_S = 3600
 const DAY_S = 24 * HOUR_S
 /** Metrics are saved, and expired ones deleted, every ten seconds. */
-const ROUNDS = runs(2, 6, 12)
+const ROUNDS = runs(1, 6, 12)
 const OFFSETS_S = [10 * DAY_S, -10 * DAY_S, HOUR_S, -HOUR_S, 365 * DAY_S, -2 * HOUR_S, 2 * HOUR_S, -60, 60, 0]
 const MAX_DELETED = 0.1
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { LogLine } from '../../src/observe/logs/logs.schema.ts'
 import { figure } from '../support/figure.ts'
-import { FULL, runs } from '../support/full-or-short.ts'
+import { FULL, runs, some } from '../support/full-or-short.ts'
 import { heldMemory, MEASURED, STEPS_MEASURED } from '../support/held-memory.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { forgetPeak, memoryOf, percentile, sampling } from '../support/measuring.ts'
@@ -210,7 +210,7 @@ describe.runIf(process.platform === 'linux')('a flood of lines', () => {
     ['mixed', runs(1, 10, 60)],
   ] as const
 
-  test.each(KINDS)(
+  test.each(some(KINDS, 2))(
     'R10: of 50,000 %s lines a second for %i s every line is stored, folded or counted as dropped, and other requests are served',
     {
       timeout: 900_000,

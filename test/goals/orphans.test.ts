@@ -18,7 +18,7 @@ import { stopwatch, stopwatchUntilExit } from '../support/measuring.ts'
 import { definition } from '../support/running-servers.ts'
 import { openService, reaperOf } from '../support/service-process.ts'
 
-const KILLS = runs(2, 30, 1000)
+const KILLS = runs(1, 30, 1000)
 const STOPS = runs(1, 20, 500)
 
 const LIGHT = fileURLToPath(new URL('../fixtures/servers/light.sh', import.meta.url))

@@ -97,7 +97,7 @@ describe.runIf(mayMount)('packages on a full disk', () => {
     ['creating a server', 0],
   ] as const
 
-  test.each(some(PHASES, 2, 1))(
+  test.each(some(PHASES, 3, 1))(
     'A5: an install whose disk is full from the phase %s on, with %i bytes left, gets 507 and leaves no folder, no package and no server',
     async (phase, left) => {
       const { service, disk, useUpReserve } = await houseOnSmallDisk()
@@ -128,7 +128,7 @@ describe.runIf(mayMount)('packages on a full disk', () => {
     600_000,
   )
 
-  test.each(some(['installing', 'switching', 'finishing'], 2))(
+  test.each(some(['installing', 'switching', 'finishing'], 3, 1))(
     'A5: a change of version whose disk is full from the phase %s on gets 507, and the version before stays in use',
     async (phase) => {
       const { service, disk, useUpReserve } = await houseOnSmallDisk()

@@ -10,7 +10,7 @@ import { longestTaskMs, measure } from './support/measure.ts'
 const LOADS = runs(1, 9)
 /** More than the nodes that the document may have. */
 const LINES = runs(10_000, 50_000)
-const LINES_READ = runs(2000, LINES)
+const LINES_READ = runs(1000, LINES)
 const CALLS_PER_S = 100
 const [WARM_UP_S, CALLING_S] = [runs(2, 20, 60), runs(3, 120, 3600)]
 
