@@ -168,7 +168,7 @@ function bareLoop(events: readonly Event[]): number {
 function sketchLoop(events: readonly Event[]): number {
   const sketch = new Sketch()
   const ms = timed(() => {
-    for (const { value } of events) sketch.record(value)
+    for (const { value } of events) sketch.record(value ?? 0)
   })
   return (ms * 1e6) / events.length
 }

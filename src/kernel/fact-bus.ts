@@ -93,8 +93,8 @@ export interface Facts {
   call_started: Call
   call_completed: Call & {
     readonly started_at: number
-    /** From the request to the response: the sum of the next three. */
-    readonly duration_ms: number
+    /** From the request to the response: the sum of the next three. Null: the call was refused before it was sent. */
+    readonly duration_ms: number | null
     /** Spent in Toolroom. */
     readonly queue_ms: number
     /** Spent waiting for the server to start or for its connection. */

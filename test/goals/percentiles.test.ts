@@ -64,7 +64,7 @@ function check(recorder: Recorder, window: WindowName, calls: ReturnType<typeof 
   const { from, tally } = recorder.window(window)
   const all = new Cell()
   for (const [, cell] of tally.cells) all.merge(cell)
-  const values = calls.filter(({ ts }) => ts >= from).map(({ value }) => value)
+  const values = calls.filter(({ ts }) => ts >= from).map(({ value }) => value ?? 0)
   values.sort((a, b) => a - b)
   expect(all.count).toBe(values.length)
   expect(values.length).toBeGreaterThan(CALLS / 5)

@@ -47,7 +47,7 @@ export function logCalls(facts: FactBus, log: Log, threshold: Threshold): void {
       server_id: server_id ?? undefined,
       tool,
       request_id,
-      duration_ms: Math.round(call.duration_ms),
+      duration_ms: call.duration_ms === null ? undefined : Math.round(call.duration_ms),
     }
     const callLog = isAgent ? gatewayLog : log
     if (status === 'ok') callLog.debug(fields, 'call answered')

@@ -28,7 +28,7 @@ const duration = (description: string) => Type.Number({ minimum: 0, description,
 const fields = {
   id: integer('`call_id` of the live stream', { examples: [1794805403123] }),
   started_at: Timestamp,
-  duration_ms: duration('From the request to the response: the sum of the next three'),
+  duration_ms: orNull(duration('From the request to the response: the sum of the next three')),
   queue_ms: duration('In Toolroom'),
   start_ms: duration('Waiting for the server to start, or for its connection'),
   server_ms: duration('In the server. 0 when the call did not reach it'),

@@ -101,7 +101,7 @@ function viewOf(record: CallRecord, isOwner: boolean): Call {
   return {
     id: call_id,
     started_at: isoTime(started_at),
-    duration_ms: round(duration_ms),
+    duration_ms: duration_ms === null ? null : round(duration_ms),
     queue_ms: round(queue_ms),
     start_ms: round(start_ms),
     server_ms: round(server_ms),

@@ -68,7 +68,7 @@ describe('GET /api/calls', () => {
       ['?agent_type=cursor', 2],
       [`?session_id=${first?.session_id}`, 2],
       ['?status=error&status=timeout', 1],
-      ['?min_ms=25', all.items.filter(({ duration_ms }) => duration_ms >= 25).length],
+      ['?min_ms=25', all.items.filter(({ duration_ms }) => (duration_ms ?? 0) >= 25).length],
       ['?since=1h&until=2030-01-01', 4],
       [`?since=${slow?.started_at}&tool=slow`, 1],
       [`?until=${slow?.started_at}&tool=slow&agent_type=cursor`, 1],

@@ -117,6 +117,8 @@ test('a call that reaches no server is published, logged with its reason and cou
   ]
   await expect.poll(() => calls.length).toBe(expected.length)
   expect(calls.map(({ server_id, tool, error_code }) => [server_id, tool, error_code])).toEqual(expected)
+  // How long a refusal took says nothing about the server, so it is in no latency.
+  expect(calls.filter(({ duration_ms }) => duration_ms !== null)).toEqual([])
   const session = legacy.headers['mcp-session-id']
   expect(calls[0]).toMatchObject({ session_id: session, agent_type: 'cursor', status: 'error' })
 
@@ -127,7 +129,10 @@ test('a call that reaches no server is published, logged with its reason and cou
   expect(items.at(-3).message).toBe("call failed: 'echo' has no tool 'nothing'")
   expect(items.at(-3)).toMatchObject({ server_id: 'echo', source: 'service' })
 
-  const { calls: counted } = (await service.inject('/api/metrics/summary?window=5m')).json()
+  const { calls: counted, latency_ms } = (await service.inject('/api/metrics/summary?window=5m')).json()
+  expect(latency_ms).toEqual({ p50: null, p90: null, p95: null, p99: null, max: null })
+  const stored = (await service.inject('/api/calls')).json().items as { duration_ms: number | null }[]
+  expect(stored.filter(({ duration_ms }) => duration_ms === null)).toHaveLength(expected.length)
   expect(counted).toMatchObject({ total: expected.length, error: expected.length })
 })
 

@@ -85,12 +85,13 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
         error_code: string | null,
         error_message: string | null,
         response_bytes: number,
-        endedAt: number,
+        /** Null: it was refused, so how long it took says nothing about the server. */
+        endedAt: number | null,
       ) => {
         const { start_ms, sentAt } = times
-        const duration_ms = endedAt - startedAt
-        const server_ms = sentAt === undefined ? 0 : endedAt - sentAt
-        const queue_ms = Math.max(0, duration_ms - start_ms - server_ms)
+        const duration_ms = endedAt === null ? null : endedAt - startedAt
+        const server_ms = sentAt === undefined || endedAt === null ? 0 : endedAt - sentAt
+        const queue_ms = Math.max(0, (duration_ms ?? 0) - start_ms - server_ms)
         facts.publish('call_completed', {
           call_id: call.call_id,
           server_id: call.server_id,
@@ -130,7 +131,9 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
         const status = reason === 'timeout' || reason === 'cancelled' ? reason : 'error'
         const byAgent = call.agent_type !== null
         const failure = reason ? callError(server.name, tool, reason, error as Error, byAgent) : error
-        completed(status, reason ?? codeOf(error), sentence(messageOf(failure)), 0, performance.now())
+        const isRefused = times.sentAt === undefined && error instanceof AppError && error.status < 500
+        const endedAt = isRefused ? null : performance.now()
+        completed(status, reason ?? codeOf(error), sentence(messageOf(failure)), 0, endedAt)
         keep?.(call.call_id, args, undefined)
         throw failure
       }
@@ -139,7 +142,7 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
     /** Records a call that reaches no server, so that it is not invisible. */
     refuse({ server_id, tool, by, args }: RefusedCall, error_code: string, message: string): void {
       const call = start(server_id, redact(tool.slice(0, MAX_NAME)), by, args)
-      const times = { duration_ms: 0, queue_ms: 0, start_ms: 0, server_ms: 0 }
+      const times = { duration_ms: null, queue_ms: 0, start_ms: 0, server_ms: 0 }
       facts.publish('call_completed', {
         ...call,
         ...times,

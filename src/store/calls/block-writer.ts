@@ -52,7 +52,7 @@ class BlockWriter {
     const row = this.#rows
     const filters = this.#filters
     const names = this.#names
-    filters.duration_ms[row] = call.duration_ms
+    filters.duration_ms[row] = call.duration_ms ?? 0 // no call that reached a server takes exactly 0
     const { server_id, tool, agent_type, session_id, error_code } = call
     const isSame = tool === this.#tool && server_id === this.#server && session_id === this.#session
     if (row > 0 && isSame && agent_type === this.#agent) {

@@ -122,7 +122,7 @@ export function headAt({ names, filters, keys }: BlockColumns, row: number): Cal
   return {
     call_id: keys.call_id[row] ?? 0,
     started_at: keys.started_at[row] ?? 0,
-    duration_ms: filters.duration_ms[row] ?? 0,
+    duration_ms: filters.duration_ms[row] || null,
     server_id: name(filters.server_id),
     tool: name(filters.tool) ?? '',
     agent_type: name(filters.agent_type),

@@ -59,7 +59,7 @@ function useLiveCalls(): ReadonlyMap<number, TrafficCall> {
         add({
           ...call,
           id: call_id,
-          started_at: new Date(Date.parse(ts) - call.duration_ms).toISOString(),
+          started_at: new Date(Date.parse(ts) - (call.duration_ms ?? 0)).toISOString(),
         }),
       ),
       droppedMessages.on(forget),

@@ -158,11 +158,11 @@ export class Recorder {
     key: SeriesKey,
     status: Sample['status'],
     error_code: string | null,
-    duration_ms: number,
+    duration_ms: number | null,
     request_bytes: number,
     response_bytes: number,
   ): void {
-    const value = duration_ms >= 0 ? duration_ms : 0
+    const value = duration_ms === null ? null : Math.max(0, duration_ms)
     const ts = this.#deps.now()
     const sample = { ts, value, status, error_code, request_bytes, response_bytes }
     this.#count(this.series.getOrCombine(key), sample)
@@ -218,7 +218,7 @@ const plain = (name: string): string =>
 const PLAIN = /^[\w.-]{1,64}$/
 
 function checkOf({ ts, status, value, error_code }: Event, server_id: string) {
-  return { server_id, ts, ok: status === 'ok', duration_ms: value, error_code }
+  return { server_id, ts, ok: status === 'ok', duration_ms: value ?? 0, error_code }
 }
 
 function tooManySeries(): AppError {

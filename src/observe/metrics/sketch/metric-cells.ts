@@ -6,10 +6,10 @@ type CallStatus = (typeof CALL_STATUSES)[number]
 /** What adds up, in the order in which it is stored. */
 const COUNTERS = [...CALL_STATUSES, 'requestBytes', 'responseBytes'] as const
 
-/** One event of a series. `value` is a duration in milliseconds, or the value of a custom metric. */
+/** One event of a series. `value` is a duration in milliseconds, or the value of a custom metric. A refused call has none. */
 export interface Sample {
   readonly ts: number
-  readonly value: number
+  readonly value: number | null
   readonly status: CallStatus
   readonly error_code: string | null
   readonly request_bytes: number
@@ -38,7 +38,7 @@ export class Cell {
 
   record(sample: Sample): void {
     this[sample.status] += 1
-    this.sketch.record(sample.value)
+    if (sample.value !== null) this.sketch.record(sample.value)
     this.requestBytes += sample.request_bytes
     this.responseBytes += sample.response_bytes
     if (sample.ts > this.lastAt) this.lastAt = sample.ts

@@ -107,3 +107,14 @@ test('countUpTo counts the values up to a limit with the precision of a bucket',
   const sketch = sketchOf([0, 1, 5, 9, 50, 500])
   expect([0.5, 2, 10, 100, 1000].map((limit) => sketch.countUpTo(limit))).toEqual([1, 2, 4, 5, 6])
 })
+
+test('a sketch that lost all its values is like a new one, and an empty one changes nothing', () => {
+  const [sketch, own] = [new Sketch(), new Sketch()]
+  for (const one of [sketch, own]) one.record(7)
+  expect(sketch.subtract(new Sketch())).toBe(true)
+  expect([sketch.count, sketch.min, sketch.max]).toEqual([1, 7, 7])
+  expect(sketch.subtract(own)).toBe(true)
+  expect([sketch.count, sketch.quantile(0.5)]).toEqual([0, null])
+  sketch.record(3)
+  expect([sketch.min, sketch.max, sketch.quantile(0.5)]).toEqual([3, 3, 3])
+})

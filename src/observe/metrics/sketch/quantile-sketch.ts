@@ -39,10 +39,15 @@ export class Sketch {
 
   /** Undoes a merge. Returns false when `other` was not merged before; the sketch is invalid then. */
   subtract(other: Sketch): boolean {
+    if (other.count === 0) return true
     this.count -= other.count
     this.sum -= other.sum
     this.#zeros -= other.#zeros
     if (this.#zeros < 0 || this.count < 0 || !this.#buckets.subtract(other.#buckets)) return false
+    if (this.count === 0) {
+      Object.assign(this, { sum: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY })
+      return true
+    }
     // The smallest and the largest remaining values are known only with the precision of their buckets.
     if (other.min <= this.min) this.min = this.#zeros > 0 ? 0 : middleOf(this.#buckets.atRank(1))
     if (other.max >= this.max) this.max = middleOf(this.#buckets.atRank(this.count - this.#zeros))

@@ -92,7 +92,7 @@ function Facts({ call, error_message }: FactsProps) {
           )}
           <span className="muted sm right">{millis(call.started_at)}</span>
         </div>
-        {call.status !== 'running' && <TimeSplit {...call} failed={failed} />}
+        {call.status !== 'running' && call.duration_ms !== null && <TimeSplit {...call} failed={failed} />}
       </div>
       {call.error_code !== null && (
         <CauseStrip
@@ -177,7 +177,7 @@ function Foot({ call, detail, route }: FootProps) {
   const logs = new URLSearchParams({
     ...(server !== null && { servers: server }),
     from: String(startOf(call) - AROUND_MS),
-    to: String(Math.ceil(startOf(call) + call.duration_ms) + AROUND_MS),
+    to: String(Math.ceil(startOf(call) + (call.duration_ms ?? 0)) + AROUND_MS),
   })
   const args = detail?.payload_state === 'kept' ? JSON.stringify(detail.arguments ?? {}) : '{}'
   return (

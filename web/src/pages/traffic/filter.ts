@@ -45,8 +45,8 @@ export function matcherOf(text: string, nameOf: NameOf): (call: TrafficCall) => 
     const wanted = new Map<Field, boolean>()
     for (const term of terms) {
       if (term.kind === 'longer' || term.kind === 'shorter') {
-        const isLonger = call.duration_ms > term.ms
-        if (call.status === 'running' || isLonger !== (term.kind === 'longer')) return false
+        const ms = call.status === 'running' ? null : call.duration_ms
+        if (ms === null || ms > term.ms !== (term.kind === 'longer')) return false
       } else if (term.kind === 'word') {
         const found = [call.tool, call.server_id, call.error_code, call.error_message].some((field) =>
           field?.toLowerCase().includes(term.value),

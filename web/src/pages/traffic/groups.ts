@@ -43,7 +43,7 @@ export function groupsOf(calls: readonly TrafficCall[]): Group[] {
       all.push(group)
     }
     group.calls.push(call)
-    group.end = Math.max(group.end, start + call.duration_ms)
+    group.end = Math.max(group.end, start + (call.duration_ms ?? 0))
   }
   return all.map(({ from, end, calls: own }) => groupOf(from, end, own))
 }
@@ -81,7 +81,7 @@ const callRows = (group: Group): Row[] =>
 
 /** Without groups: each call has an axis as long as the longest. */
 export function flatRowsOf(calls: readonly TrafficCall[]): Row[] {
-  const longest = Math.max(1, ...calls.map(({ duration_ms }) => duration_ms))
+  const longest = Math.max(1, ...calls.map(({ duration_ms }) => duration_ms ?? 0))
   return calls.flatMap((call) =>
     callRows({ ...groupOf(startOf(call), startOf(call) + longest, [call]), key: 'flat' }),
   )

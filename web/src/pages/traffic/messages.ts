@@ -62,7 +62,7 @@ export const t = texts('traffic', {
   replay: 'Replay',
   logsHere: 'Logs here',
   notKept: 'Not kept.',
-  cut: 'The beginning. It is larger than 64 KiB.',
+  cut: 'Only the beginning is kept, because it is larger than 64 KiB.',
   payloadsOff: 'Payloads: not kept.',
   payloadsMemory: 'Payloads: in memory, last 200 calls, redacted.',
   payloadsDisk: 'Payloads: on disk for 7 days, redacted.',

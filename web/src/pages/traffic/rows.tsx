@@ -104,6 +104,7 @@ function Bars({ call, group: { from, stepMs } }: { readonly call: TrafficCall; r
         <i className={css.working} style={{ left: percent(at), right: 0 }} />
       </span>
     )
+  if (call.duration_ms === null) return <span className={css.bars} />
   const parts = [
     { ms: call.queue_ms, look: css.queue },
     { ms: call.start_ms, look: css.start },

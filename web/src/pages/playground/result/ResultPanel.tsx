@@ -75,7 +75,7 @@ export function ResultPanel({ run, appUri, tab, onTab, onCancel, onAgain, onAnsw
         {run.state === 'running' && <Running run={run} />}
         {run.question && <Asked key={run.question.id} question={run.question} onAnswered={onAnswered} />}
         {run.state === 'failed' && <ErrorState error={run.error} />}
-        {run.measured && run.state !== 'running' && (
+        {run.measured && run.measured.duration_ms !== null && run.state !== 'running' && (
           <>
             <h2 className={page.label}>{t('whereTime')}</h2>
             <TimeSplit {...run.measured} failed={run.state === 'failed' || parts.isError === true} />
@@ -120,8 +120,8 @@ export function ResultPanel({ run, appUri, tab, onTab, onCancel, onAgain, onAnsw
 
 function Outcome({ run, isError }: { readonly run: Run; readonly isError: boolean }) {
   const { glyph, tone, word } = shownAs(run, isError)
-  const took =
-    run.measured?.duration_ms ?? (run.endedAt === undefined ? undefined : run.endedAt - run.startedAt)
+  const passed = run.endedAt === undefined ? undefined : run.endedAt - run.startedAt
+  const took = run.measured ? run.measured.duration_ms : passed
   return (
     <>
       <span className={`${tone} strong ${css.outcome}`}>
