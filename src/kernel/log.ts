@@ -46,7 +46,10 @@ type Write = (fields: Fields | string, message?: string) => void
 /** Lines are objects with a short lower-case message: `log.info({ server_id }, 'server added')`. */
 export type Log = { readonly [L in Level]: Write } & { child(bindings: Fields): Log }
 
-/** Fields with a column of their own. All others go into `data`. */
+/**
+ * Fields with a column of their own. All others go into `data`, but for `source` and `listed_as`: the level of the stored line,
+ * where the level of the call only decides whether it is stored.
+ */
 const COLUMNS = ['server_id', 'agent_type', 'tool', 'request_id'] as const
 
 /** The minimum level. It may change; a property, because it is read with every line. */
@@ -72,10 +75,15 @@ export function createLog(
   return { ...log, child: (bindings) => createLog(sink, threshold, now, { ...bound, ...bindings }) }
 }
 
-function entryOf(ts: number, level: Level, fields: Fields, message: string): LogEntry {
+interface Special extends Fields {
+  readonly source?: Source
+  readonly listed_as?: Level
+}
+
+function entryOf(ts: number, given: Level, fields: Fields, message: string): LogEntry {
   const columns: Record<string, string> = {}
   const data: Record<string, unknown> = {}
-  const { source = 'service', ...others } = fields as Fields & { readonly source?: Source }
+  const { source = 'service', listed_as: level = given, ...others } = fields as Special
   for (const [key, value] of Object.entries(others)) {
     if (COLUMNS.some((column) => column === key) && typeof value === 'string') columns[key] = value
     else if (value !== undefined) data[key] = value instanceof Error ? describe(value) : value

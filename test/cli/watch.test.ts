@@ -36,9 +36,7 @@ test('logs, traffic, events and stats show the newest last, with the server, the
 
   const [first, second] = (await cli('traffic')).split('\n')
   expect(first).toMatch(/^\d\d:\d\d:\d\d ✓ echo echo {2}\d+ms {2}\d+B in, \d+B out/)
-  expect(second).toMatch(
-    /^\d\d:\d\d:\d\d ✕ echo nothing {2}\d+ms {2}unknown_tool: 'echo' has no tool 'nothing'$/,
-  )
+  expect(second).toMatch(/^\d\d:\d\d:\d\d ✕ echo nothing {2}– {2}unknown_tool: 'echo' has no tool 'nothing'$/)
   expect(await cli('traffic', '--failed')).not.toContain('✓')
   expect((await cli('traffic', '--plain', '-n', '1')).split('\t').slice(1, 5)).toEqual([
     'echo',
@@ -47,6 +45,9 @@ test('logs, traffic, events and stats show the newest last, with the server, the
     'error',
   ])
   expect(await cli('logs', '--search', 'no such text')).toBe('No lines.\n')
+  const [usual, all] = [await cli('logs'), await cli('logs', '--level', 'trace')]
+  expect(usual).not.toContain(' POST /api/servers 201')
+  expect(all).toMatch(/ debug service {2}POST \/api\/servers 201$/m)
   expect(await cli('logs', '--level', 'info')).toMatch(/^\d\d:\d\d:\d\d info {2}\S+ {2}\S/)
   expect(await cli('events')).toMatch(/^\d\d:\d\d:\d\d change .*echo/m)
   expect(await cli('stats')).toMatch(/^All servers, last 1h: 2 calls, 50% failed, p50 \d/)

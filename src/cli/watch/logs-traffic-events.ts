@@ -37,7 +37,10 @@ interface Source<T extends Item> {
 /** `toolroom logs [SERVER...]` */
 export const showLogs: Run = async (context) => {
   const { api, given } = context
-  const chosen = given.flags('level', 'search') as Partial<Pick<LogLine, 'level'>> & { search?: string }
+  const everything = given.words('SERVER').length === 0 ? { level: 'info' } : {}
+  const chosen = { ...everything, ...given.flags('level', 'search') } as Partial<Pick<LogLine, 'level'>> & {
+    search?: string
+  }
   const filters = { ...(await filtersOf(context)), ...chosen }
   return showNewest(context, {
     read: (page) => api.get('/api/logs', { query: { ...filters, ...page } }),
@@ -86,7 +89,7 @@ function callLine(call: Call): Line {
   return [
     toned('dim', clock(started_at)),
     isOk ? toned('ok', ' ✓ ') : toned('err', ' ✕ '),
-    `${server_id ?? '-'} ${tool}  ${milliseconds(duration_ms)}  `,
+    `${server_id ?? '-'} ${tool}  ${milliseconds(duration_ms) ?? '–'}  `,
     isOk ? size : toned('err', reason),
     agent_type === null ? '' : toned('dim', `  ${agent_type}`),
   ]

@@ -52,6 +52,20 @@ test('lines that the service logs can be read immediately, newest first', async 
   })
 })
 
+test('a change over the API that succeeded is a debug line, which is kept at the default level, and one that failed is an info line', async () => {
+  const service = await openTestService()
+  const post = (payload: object) =>
+    service.inject({ method: 'POST', url: '/api/presets-of-nowhere', headers, payload })
+  await post({})
+  const change = { method: 'POST', url: '/api/redact', headers, payload: { text: 'x' } } as const
+  expect((await service.inject(change)).statusCode).toBe(200)
+  const { items } = await page(service, '?search=POST')
+  expect(items.map(({ level, message }) => [level, message])).toEqual([
+    ['debug', 'POST /api/redact 200'],
+    ['info', 'POST unknown path 404'],
+  ])
+})
+
 describe('filters', () => {
   test.each([
     ['level=error', 3],
