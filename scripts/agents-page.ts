@@ -102,7 +102,10 @@ With \`{"take_over": true}\` these entries are parked in the same change: they l
 ## Read a file
 
 \`GET /api/agents/{agent_type}/file\` (token) shows the lines of a file as they are, also of one that cannot be parsed. Keys,
-numbers, names, commands, arguments, folders and URLs are shown. Every other text is masked, because it may be a secret.
+numbers, names, commands, arguments, folders and URLs are shown; if the file can be parsed, also the names of models, file
+paths, and the words of comments. Every other text is masked, because it may be a secret: also a path or a comment with what
+the file has as a secret elsewhere, text after a name such as \`token\`, words with digits, and entries in comments. Diffs with
+the token show the same.
 \`?first_line=3&limit=2\` of a settings file of Zed in which a comma is missing:
 
 \`\`\`
@@ -178,6 +181,8 @@ name with other values are different servers, because each agent uses its own: t
 as a suffix, such as \`memory-cursor\`. A server that is registered stays as it is; an entry with other values becomes a new
 one. With \`"update": true\` the registered server gets the settings of the entry instead (\`outcome: "updated"\`): the one with
 the same command or name, or \`server_id\`. One that runs an installed package or is of another kind is not changed.
+
+\`problems\` lists the files that could not be read, with the reason: their entries are missing.
 
 \`entries\` imports only some items: send their \`found_in\` of a dry run. They get the names that the dry run has shown.
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { AGENTS } from '../src/agents/catalogue/agent-catalogue.ts'
 import { readEntry } from '../src/agents/catalogue/read-entry.ts'
-import { maskLine, unifiedDiff } from '../src/agents/diff/masked-diff.ts'
+import { maskLine, unifiedDiff, visibleText } from '../src/agents/diff/masked-diff.ts'
 
 import { contentOf } from '../src/agents/files/read-config.ts'
 import type { Format } from '../src/agents/formats/format.ts'
@@ -192,8 +192,9 @@ const line = {
 /** Every function that reads text of a server, an agent's file, a package, a registry, a remote or a pasted snippet. */
 const READERS: readonly (readonly [string, Read])[] = [
   ['references', (text) => parseReferences(text)],
-  ['diff: mask a line', (text) => maskLine(text, new Map())],
-  ['diff: unified', (text) => unifiedDiff('x', text, `${text}b`)(new Map())],
+  ['diff: mask a line', (text) => maskLine(text, visibleText('public', [], []))],
+  ['diff: mask a line for its owner', (text) => maskLine(`# ${text}`, visibleText('owner', [], [], [{}]))],
+  ['diff: unified', (text) => unifiedDiff('x', text, `${text}b`)(visibleText('public', [], []))],
   ['compare lines', (text) => compare(text.split('a'), [...text.split('a'), 'b'])],
   ['bytes of a file', (text) => contentOf('x', Buffer.from(text))],
   [

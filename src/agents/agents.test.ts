@@ -126,6 +126,11 @@ describe('reading', () => {
     const { service, home } = await houseWith({ '.cursor/mcp.json': '{\n  "mcpServers": { oops }\n}' })
     const cursor = await agentView(service, 'cursor')
     expect(cursor.scopes[0]).toMatchObject({ exists: true, parse_error: { line: 2, column: 19 } })
+    type Report = { readonly problems: readonly { readonly message: string }[] }
+    const { body } = await agents<Report>(service, 'POST', '/import', { dry_run: true })
+    const [problem] = body.problems
+    expect(problem).toMatchObject({ agent_type: 'cursor', path: join(home, '.cursor/mcp.json') })
+    expect(problem?.message).toContain('line 2, column 19')
     const url = `/api/agents/cursor?project_path=${encodeURIComponent(home)}`
     expect((await service.inject(url)).statusCode).toBe(401)
     expect((await service.inject(url.replace('project_path', 'p%72oject_path'))).statusCode).toBe(401)
@@ -138,6 +143,7 @@ describe('reading', () => {
       '.cursor/mcp.json': '{\n  "mcpServers": { "a": "s3cret" oops }\n}',
       '.claude.json': CLAUDE,
       '.codex/config.toml': `big = "${'x'.repeat(30_000)}"\n${'n = 1 # s3cret\n'.repeat(600)}`,
+      [GOOSE]: 'model: gpt-5 # a good one\nKEY: word\n',
     })
     const read = (type: string, query = '') => agents<FileView>(service, 'GET', `/${type}/file${query}`)
     expect((await service.inject('/api/agents/cursor/file')).statusCode).toBe(401)
@@ -167,6 +173,8 @@ describe('reading', () => {
     ])
     expect((await read('codex', '?limit=501')).status).toBe(422)
     expect((await read('codex', '?first_line=602')).body.lines).toEqual([])
+    const goose = (await read('goose')).body.lines.map(({ text }) => text)
+    expect(goose).toEqual(['model: gpt-5 # a good one', 'KEY: ***'])
     expect(await read('zed')).toMatchObject({ status: 404, body: { code: 'not_found' } })
     expect((await read('unknown')).status).toBe(404)
   })

@@ -144,7 +144,13 @@ export function createAgentImport(deps: Deps) {
         if (item.server_id !== null) used.ids.add(item.server_id)
       }
       items.push(...refused.filter(({ source }) => isChosen([source])).map(refusedItem))
-      return { dry_run: input.dry_run ?? false, items, total: items.length }
+      const problems = files.flatMap(({ agent, files: read }) =>
+        read.flatMap(({ state: { config, parseError, problem } }) => {
+          const message = parseError?.message ?? problem
+          return message === null ? [] : [{ agent_type: agent.type, path: config.path, message }]
+        }),
+      )
+      return { dry_run: input.dry_run ?? false, items, problems, total: items.length }
     },
 
     async scan(): Promise<AgentScan> {

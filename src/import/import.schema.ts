@@ -208,6 +208,11 @@ export const AgentImportReport = Type.Object({
     ...factFields,
     notes: Type.Array(Type.String()),
   }),
+  problems: objects('Files that could not be read, so that their entries are missing', {
+    agent_type: Type.String({ examples: ['cursor'] }),
+    path: Type.String({ examples: ['/home/me/.cursor/mcp.json'] }),
+    message: Type.String(),
+  }),
   total: Type.Integer({ minimum: 0 }),
 })
 export type AgentImportReport = Type.Static<typeof AgentImportReport>

@@ -1,7 +1,9 @@
 import { type Change, compare } from '../../kernel/list-diff.ts'
 import { MASK, maskArgs, maskUrl } from '../../kernel/secrets/mask-secrets.ts'
 import { publicArgs, publicCommand } from '../../kernel/secrets/public-command.ts'
+import type { Json } from '../catalogue/json-value.ts'
 import type { Definition } from '../catalogue/server-definition.ts'
+import { isComment, type OwnerText, ownerText } from './owner-text.ts'
 
 const CONTEXT = 3
 
@@ -85,12 +87,13 @@ const KEYWORDS = [
 
 /**
  * What a diff may show of these servers: commands, arguments, folders and URLs, but no environment and no headers. The
- * owner, who has the token, sees more of a command.
+ * owner, who has the token, sees more of a command, and of a file that was parsed (`roots`) comments, paths and models.
  */
 export function visibleText(
   reader: 'owner' | 'public',
   definitions: readonly Definition[],
   names: readonly string[],
+  roots: readonly Json[] = [],
 ): VisibleText {
   const visible = new Map([...KEYWORDS, ...names].map((word) => [word, word]))
   for (const definition of definitions) {
@@ -104,22 +107,28 @@ export function visibleText(
     } else visible.set(definition.url, maskUrl(definition.url))
   }
   // A secret may equal a string that is visible elsewhere. Then it is hidden, unless it is the name of a server.
-  for (const definition of definitions) {
-    const secrets = definition.type === 'stdio' ? definition.env : definition.headers
-    for (const value of Object.values(secrets)) if (!names.includes(value)) visible.delete(value)
-  }
-  return visible
+  for (const value of definitions.flatMap(valuesOf)) if (!names.includes(value)) visible.delete(value)
+  if (reader === 'public' || roots.length === 0) return { known: visible }
+  return { known: visible, owner: ownerText(roots, definitions.flatMap(valuesOf)) }
 }
 
-/** Strings that may be shown, each with its masked form. All other strings are hidden. */
-type VisibleText = ReadonlyMap<string, string>
+const valuesOf = (definition: Definition): string[] =>
+  Object.values(definition.type === 'stdio' ? definition.env : definition.headers)
+
+export interface VisibleText {
+  /** Strings that may be shown, each with its masked form. */
+  readonly known: ReadonlyMap<string, string>
+  /** Without it, all other strings and all comments are hidden. */
+  readonly owner?: OwnerText
+}
 
 const PLAIN = /^(?:true|false|null|~|-|---|[+-]?\d[\d_.eE+-]*)$/
 const HEADER = /^\s*\[\[?[^\]]*\]\]?/
 
 /**
  * A line of an agent's file without its secrets. Keys, brackets and numbers stay, and so do strings that are known to
- * be harmless. Everything else (comments, parts of multi-line strings) is hidden, because it may contain a secret.
+ * be harmless. Everything else (parts of multi-line strings, for the public also comments) is hidden, because it may contain
+ * a secret.
  * The time is linear: a minified file is one line of several megabytes.
  */
 export function maskLine(line: string, visible: VisibleText): string {
@@ -129,6 +138,15 @@ export function maskLine(line: string, visible: VisibleText): string {
   const out = new MaskedText()
   const tokens = new Tokens(line)
   let [before, waiting, gap] = ['', '', '']
+  let key: string | undefined
+  let value: string | undefined
+  const add = (token: string, isKey: boolean) => {
+    const isRemark = visible.owner !== undefined && out.isAfterBlank && isComment(token)
+    out.add(isRemark ? visible.owner.comment(token) : shown(token, isKey, visible, { key, before: value }))
+    if (isKey) key = bare(token)
+    else if (!SIGNS.includes(token)) value = bare(token)
+    if (isKey || token === ']' || token === '}') value = undefined
+  }
   // Whether a token is a key depends on the tokens around it.
   for (let token = tokens.next(); token !== ''; token = tokens.next()) {
     if (isBlankAt(token, 0)) {
@@ -137,13 +155,13 @@ export function maskLine(line: string, visible: VisibleText): string {
     }
     // `abc==` at the end of a line is a value in base64: only YAML has keys without a value on their line.
     const isKeySign = token === ':' || (token === '=' && !tokens.isAtEnd)
-    if (waiting !== '') out.add(shown(waiting, isKeySign && BEFORE_KEYS.includes(before), visible))
+    if (waiting !== '') add(waiting, isKeySign && BEFORE_KEYS.includes(before))
     if (gap !== '') out.gap(gap)
     before = waiting
     waiting = token
     gap = ''
   }
-  if (waiting !== '') out.add(shown(waiting, false, visible))
+  if (waiting !== '') add(waiting, false)
   if (gap !== '') out.gap(gap)
   return out.text
 }
@@ -170,25 +188,38 @@ class MaskedText {
     this.#gap = blank
   }
 
+  /** At the beginning, or after a blank. */
+  get isAfterBlank(): boolean {
+    return this.#parts.length === 0 || this.#gap !== ''
+  }
+
   get text(): string {
     return this.#parts.join('') + this.#gap
   }
 }
 
-function shown(token: string, isKey: boolean, visible: VisibleText): string {
+interface Place {
+  readonly key: string | undefined
+  /** The string before it in a list. */
+  readonly before: string | undefined
+}
+
+const bare = (token: string): string => token.replace(/^["']|["']$/g, '')
+
+function shown(token: string, isKey: boolean, visible: VisibleText, place: Place): string {
   if (token.length === 1 && SIGNS.includes(token)) return token
   if (token[0] === '#') return `# ${MASK}`
   if (token.startsWith('//') || token.startsWith('/*')) return `// ${MASK}`
-  return isKey || PLAIN.test(token) ? token : masked(token, visible)
+  return isKey || PLAIN.test(token) ? token : masked(token, visible, place)
 }
 const SIGNS = '{}[],:='
 
-function masked(token: string, visible: VisibleText): string {
+function masked(token: string, { known: all, owner }: VisibleText, { key, before }: Place): string {
   const first = token[0]
   const quote = first === '"' || first === "'" ? first : ''
   const text = quote === '' ? token : unquoted(token, quote)
-  const known = visible.get(text)
-  if (known === undefined) return HIDDEN[quote]
+  const known = all.get(text)
+  if (known === undefined) return owner?.showsValue(text, key, before) ? token : HIDDEN[quote]
   return known === text ? token : `${quote}${known}${quote}`
 }
 

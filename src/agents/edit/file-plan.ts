@@ -2,7 +2,7 @@ import { AppError } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/fact-bus.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
 import type { ConfigFile, ConfigTarget } from '../catalogue/agent-catalogue.ts'
-import { stepName } from '../catalogue/json-value.ts'
+import { type Json, stepName } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
 import { unifiedDiff, visibleText } from '../diff/masked-diff.ts'
 import type { FileRecord, TakenOver } from '../files/ownership-store.ts'
@@ -51,7 +51,8 @@ export function planFile(target: ConfigTarget, current: CurrentConfig, plan: Pla
       : original && plan.restored.length > 0
         ? outcomeOf(content, original.text, original.trace, original.madeFile)
         : applyToContent(config, content, [...plan.gatewayOperations, ...plan.operations], record)
-  const after = edited.text === text ? entries : readEntries(target, edited.text).entries
+  const isSame = edited.text === text
+  const { root, entries: after } = isSame ? current : readEntries(target, edited.text)
   const moved = [...current.taken, ...plan.taken].map(({ name, value }) => ({
     name,
     definition: readEntry(target.agent, name, value).definition,
@@ -59,7 +60,7 @@ export function planFile(target: ConfigTarget, current: CurrentConfig, plan: Pla
   return {
     ...edited,
     plan,
-    ...diffsOf(config.path, text, edited.text, [...entries, ...after, ...moved]),
+    ...diffsOf(config.path, text, edited.text, [...entries, ...after, ...moved], [], [current.root, root]),
     trace: after.length === 0 ? null : edited.trace,
     takenOver: plan.taken.length === 0 ? null : takenOver(plan, edited.text, original),
   }
@@ -72,12 +73,20 @@ export function diffsOf(
   after: string,
   shown: readonly Pick<CurrentConfig['entries'][number], 'name' | 'definition'>[],
   moreNames: readonly string[] = [],
+  roots: readonly (Json | undefined)[] = [],
 ): Pick<FileChange, 'diff' | 'publicDiff'> {
   const definitions = shown.flatMap(({ definition }) => definition ?? [])
   const names = [...moreNames, ...shown.map(({ name }) => name)]
   const diffFor = unifiedDiff(path, before, after)
   return {
-    diff: diffFor(visibleText('owner', definitions, names)),
+    diff: diffFor(
+      visibleText(
+        'owner',
+        definitions,
+        names,
+        roots.filter((root) => root !== undefined),
+      ),
+    ),
     publicDiff: diffFor(visibleText('public', definitions, names)),
   }
 }

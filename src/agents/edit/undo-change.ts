@@ -104,11 +104,15 @@ export class Undo {
     const bytes = this.#deps.backups.content(backup)
     if (bytes === undefined) throw missingBackup(path)
     const next = bytes === null ? undefined : contentOf(path, bytes)
-    const [before, after] = isMain ? [entriesIn(target, content), entriesIn(target, next)] : [[], []]
+    const [from, to] = isMain ? [contentIn(target, content), contentIn(target, next)] : [NOTHING, NOTHING]
+    const [before, after] = [from.entries, to.entries]
     const isSame = (content?.revision ?? null) === (next?.revision ?? null)
     return {
       plan: differenceOf(before, after),
-      ...diffsOf(path, content?.text ?? '', next?.text ?? '', [...before, ...after], backup.names),
+      ...diffsOf(path, content?.text ?? '', next?.text ?? '', [...before, ...after], backup.names, [
+        from.root,
+        to.root,
+      ]),
       revision: next?.revision ?? null,
       next: isSame ? undefined : bytes,
       entries: after,
@@ -227,7 +231,7 @@ function unchanged(target: ConfigTarget) {
     diff: '',
     publicDiff: '',
     revision: content?.revision ?? null,
-    entries: entriesIn(target, content),
+    entries: contentIn(target, content).entries,
     text: content?.text ?? '',
   }
 }
@@ -245,12 +249,14 @@ function differenceOf(before: readonly Entry[], after: readonly Entry[]) {
   }
 }
 
-/** No entries for a file that cannot be parsed: a file that was damaged since then must not prevent the undo. */
-function entriesIn(target: ConfigTarget, content: Content | undefined): readonly Entry[] {
+const NOTHING: ReturnType<typeof readEntries> = { root: undefined, entries: [] }
+
+/** Nothing for a file that cannot be parsed: a file that was damaged since then must not prevent the undo. */
+function contentIn(target: ConfigTarget, content: Content | undefined): ReturnType<typeof readEntries> {
   try {
-    return content ? readEntries(target, content.text).entries : []
+    return content ? readEntries(target, content.text) : NOTHING
   } catch {
-    return []
+    return NOTHING
   }
 }
 

@@ -18,12 +18,12 @@ interface Range {
 /** Some lines of a file as they are, with their secrets masked. Also of a file that cannot be parsed. */
 export function fileView(target: ConfigTarget, { first_line = 1, limit = DEFAULT_LINES }: Range): FileView {
   const { agent, config } = target
-  const { content, entries, parseError, problem } = readFileState(target)
+  const { content, root, entries, parseError, problem } = readFileState(target)
   if (!content && !parseError && problem === null)
     throw new AppError('not_found', `${config.path} does not exist`)
   const definitions = entries.flatMap(({ definition }) => definition ?? [])
   const names = entries.map(({ name }) => name)
-  const visible = visibleText('owner', definitions, names)
+  const visible = visibleText('owner', definitions, names, root === undefined ? [] : [root])
   const all = content?.text.replace(/^\uFEFF/, '').split(/\r?\n/) ?? []
   if (all.at(-1) === '') all.pop()
   const shown = (line: string) => maskLine(line.slice(0, LONGEST_READ), visible)

@@ -51,7 +51,8 @@ const PACKAGE_NAME = /^[a-z][a-z0-9._-]{0,127}(?:\[[a-z,-]{1,64}\])?$/
 const KEY_IN_PATH =
   /(?<![A-Za-z0-9])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}|[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-/i
 
-const isPath = (text: string): boolean =>
+/** A path of files without a part that looks like a key. */
+export const isPath = (text: string): boolean =>
   /^(?:(?:~|\.{1,2}|[A-Za-z]:)?[\\/][\p{L}\p{M}\p{N}_.@+\\/~-]*|\.{1,2}|~)$/u.test(text) &&
   !KEY_IN_PATH.test(text)
 
