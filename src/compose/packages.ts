@@ -77,6 +77,7 @@ export function openPackages(
         const { isolation, isolation_options } = rest
         return { id, program: command, args, env, cwd, confinement: { isolation, isolation_options } }
       }),
+    npxServersOf: async (name) => (await servers.startedWithNpx(name)).map(({ id }) => id),
     restartServers: (name) => servers.packageSwitched(name),
     createServer: async ({ name, ...input }, by) => {
       const { id } = await addUnderFreeName(name, (free) => servers.add({ name: free, ...input }, by))

@@ -11,6 +11,7 @@ import { checkCommands, cliEnv, namesIn, runCli } from '../support/cli.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { houseWithRegistry, install, packageFolders } from '../support/packages.ts'
 import { toolPackage } from '../support/registry/tool-package.ts'
+import { get, post } from '../support/running-servers.ts'
 import { AUTHORISED, openTestService } from '../support/test-service.ts'
 
 const OLD = toolPackage('grows', '1.0.0', { tools: ['a'], postinstall: true })
@@ -71,6 +72,30 @@ test('install shows its phases on stderr, adds a server and enables it in an age
   expect(updated.stdout).toBe('✓ grows 1.0.0 → 2.0.0. Tools new: b\n')
   expect((await cli('update', 'grows')).stdout).toBe('✓ grows 2.0.0 is the newest version\n')
   expect((await cli('install', 'no-such-package')).stderr).toMatch(/toolroom: .*no-such-package/)
+})
+
+test('install names the servers that start the package with npx, and changes them only with --convert', async () => {
+  const { service } = await opened()
+  const server = { name: 'by npx', command: 'npx', args: ['-y', 'other@1.0.0', '--verbose'] }
+  await post(service, '/api/servers', server)
+  const cli = (...argv: string[]) => runCli(cliEnv(service), argv)
+  const installed = await cli('install', 'other')
+  expect(installed.stdout).toContain('toolroom edit by-npx --package other\n')
+  expect(await get(service, 'by-npx')).toMatchObject({ package: null, ...server })
+  expect((await cli('install', 'other', '--convert')).stdout).toContain(
+    '✓ by-npx  runs the installed package now\n',
+  )
+  expect(await get(service, 'by-npx')).toMatchObject({
+    package: 'other',
+    command: 'other',
+    args: ['--verbose'],
+  })
+  const patch = (payload: object) =>
+    service.inject({ method: 'PATCH', url: '/api/servers/by-npx', headers: AUTHORISED, payload })
+  expect((await patch({ package: null })).statusCode).toBe(422)
+  expect((await patch({ package: null, command: 'npx', args: server.args })).json()).toMatchObject(server)
+  expect(await cli('edit', 'by-npx', '--package', 'other')).toMatchObject({ code: 0 })
+  expect((await get(service, 'by-npx')).package).toBe('other')
 })
 
 test('install --allow-scripts runs the install scripts', async () => {

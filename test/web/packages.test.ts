@@ -57,15 +57,22 @@ describe.runIf(executablePath)('Packages', () => {
     expect(complaints).toEqual([])
   })
 
-  test('check 25: a registry without search says so, an exact name is found and installs, and unknown facts show ?', async () => {
+  test('check 25: a registry without search says so, one search is sent when typing pauses, an exact name installs, unknown facts show ?, and a server that npx starts changes only with a click', async () => {
     const { dashboard } = await open([toolPackage('mcp-tool', '1.0.0')], {}, { search: 'off' })
+    const byNpx = { name: 'by-npx', command: 'npx', args: ['-y', 'mcp-tool'] }
+    expect((await dashboard.ask('POST', '/servers', byNpx)).status).toBe(201)
     const { page } = await openPage(await openBrowser())
+    let searches = 0
+    page.on('request', (request) => {
+      if (request.url().endsWith('/api/packages/search')) searches += 1
+    })
     await dashboard.signIn(page, '/packages')
     await page.getByRole('textbox', { name: 'Search npm, or type an exact name' }).waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type('browser automation')
     await page.getByText('This registry does not offer search.').waitFor()
     await page.getByText('Type an exact package name.').waitFor()
+    expect(searches).toBe(1)
     await page.keyboard.press('Control+a')
     await page.keyboard.type('mcp-tool')
     const result = page.getByRole('listitem').filter({ hasText: 'mcp-tool' }).first()
@@ -77,8 +84,17 @@ describe.runIf(executablePath)('Packages', () => {
     await job(page, 'Installed mcp-tool')
       .getByRole('button', { name: 'Open tool' })
       .waitFor({ timeout: 120_000 })
+    expect(searches, 'the progress of an installation searches nothing').toBe(2)
     await page.getByRole('radio', { name: 'Installed 1' }).check()
-    await page.getByRole('region', { name: 'Installed' }).getByRole('link', { name: 'tool' }).waitFor()
+    const installed = page.getByRole('region', { name: 'Installed' })
+    await installed.getByRole('link', { name: 'tool', exact: true }).waitFor()
+    await installed.getByText('by-npx downloads this package with npx at each start.').waitFor()
+    expect((await dashboard.ask('GET', '/servers/by-npx')).body).toMatchObject(byNpx)
+    await expectAccessible(page)
+    await installed.getByRole('button', { name: 'Run the installed one' }).click()
+    await page.getByText('by-npx runs the installed package now').waitFor()
+    await installed.getByRole('button', { name: 'Run the installed one' }).waitFor({ state: 'detached' })
+    expect((await dashboard.ask('GET', '/servers/by-npx')).body).toMatchObject({ package: 'mcp-tool' })
   })
 
   test('an update shows the tools before it replaces, can be rolled back, and uninstalling a used package asks for a word; checks 26 and 27', async () => {
@@ -100,7 +116,7 @@ describe.runIf(executablePath)('Packages', () => {
     await update.getByText('On trial').waitFor({ timeout: 120_000 })
     await update.getByText('What would change:').waitFor()
     await expectAccessible(page, update)
-    await update.getByRole('button', { name: 'Take over' }).click()
+    await update.getByRole('button', { name: 'Switch to 2.0.0' }).click()
     await job(page, 'Updated mcp-tool').waitFor({ timeout: 60_000 })
     await page.getByRole('radio', { name: 'Installed 1' }).check()
     await page.getByRole('button', { name: 'Roll back to 1.0.0' }).click()

@@ -43,7 +43,12 @@ type Success<Responses> = {
 }
 
 /** The options may be omitted if no part of them is required. */
-type Arguments<Op> = Record<never, never> extends Input<Op> ? [input?: Input<Op>] : [input: Input<Op>]
+type Arguments<Op> =
+  Record<never, never> extends Input<Op> ? [input?: Input<Op> & Abortable] : [input: Input<Op> & Abortable]
+/** Only the client over `fetch` can be aborted. */
+interface Abortable {
+  readonly signal?: AbortSignal
+}
 
 type Send<Paths, M extends Method> = <P extends PathsWith<Paths, M>>(
   path: P,
@@ -59,7 +64,7 @@ interface Options {
   readonly headerName?: string
 }
 
-interface Given {
+interface Given extends Abortable {
   readonly path?: Readonly<Record<string, unknown>>
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
@@ -67,19 +72,25 @@ interface Given {
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** Sends a request to a path with its query. Resolves with the JSON of the response. */
-type SendRequest = (method: HttpMethod, path: string, body: unknown) => Promise<unknown>
+type SendRequest = (
+  method: HttpMethod,
+  path: string,
+  body: unknown,
+  signal: AbortSignal | undefined,
+) => Promise<unknown>
 
 export const createClient = <Paths>({ address, token, headerName = 'X-SVC-Token' }: Options): Client<Paths> =>
-  clientOver(async (method, path, body) => {
-    const response = await fetch(new URL(path, address), {
+  clientOver(async (method, path, body, signal) => {
+    const response = await reach(new URL(path, address), {
       method,
       headers: {
         ...(token !== undefined && { [headerName]: token }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
     })
-    const text = await response.text()
+    const text = await response.text().catch(unreachable)
     if (!response.ok) throw new ApiError(response.status, text)
     return text === '' ? undefined : JSON.parse(text)
   })
@@ -91,9 +102,27 @@ export function clientOver<Paths>(send: SendRequest): Client<Paths> {
     methods.map((method) => [
       method,
       (path: string, given: Given = {}) =>
-        send(method.toUpperCase() as HttpMethod, filled(path, given), given.body),
+        send(method.toUpperCase() as HttpMethod, filled(path, given), given.body, given.signal),
     ]),
   ) as unknown as Client<Paths>
+}
+
+/** `fetch`, with an error that says what to do in place of the words of the browser. */
+export const reach = (...given: Parameters<typeof fetch>): Promise<Response> =>
+  fetch(...given).catch(unreachable)
+
+function unreachable(cause: unknown): never {
+  throw cause instanceof TypeError ? new Unreachable(undefined, { cause }) : cause // else: it was aborted
+}
+
+/** There is no response: the service is not running, or the connection to it was lost. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable'
+  readonly hint = 'Check that it is running (toolroom status), and try again'
+
+  constructor(message = 'Toolroom cannot be reached', options?: ErrorOptions) {
+    super(message, options)
+  }
 }
 
 /** A response with an error status. `code` is the stable name of the error; see docs/errors.md. */

@@ -1,5 +1,6 @@
 import { agentLines, type SwitchedAgent, switchIn, usersLine, usersOf } from '../agents/enable-disable.ts'
 import { agentsIn, agentsOf } from '../agents/find-agent.ts'
+import { ask, canAsk, isYes } from '../run/ask-on-terminal.ts'
 import { type Context, dryRun, type Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
 import { bytes, counted, thousands } from '../run/human-readable.ts'
@@ -30,13 +31,15 @@ export const installPackage: Run = async (context) => {
   const id = installed.server?.id
   if (id !== undefined)
     for (const agent of agents) enabled.push(await switchIn(context, agent, id, true, false))
+  const converted = await convertNpxServers(context, installed)
   const isPartly = enabled.some(({ error }) => error) || (installed.server?.error ?? null) !== null
   return {
-    json: { ...installed, enabled },
+    json: { ...installed, enabled, converted },
     lines: [
       ...installedLines(installed),
       ...(id === undefined || installed.server?.error ? [] : [await serverLine(context, id)]),
       ...enabled.flatMap((item) => agentLines(item, id ?? '', true, false)),
+      ...installed.npx_servers.map((npx) => npxLine(npx, installed.name, converted.includes(npx))),
       ...(id === undefined ? [] : [usersLine(await usersOf(api, id), id)]),
     ],
     plain: [[installed.id, installed.name, installed.version, id]],
@@ -44,6 +47,30 @@ export const installPackage: Run = async (context) => {
     next: id === undefined ? `next: toolroom add ${installed.name}` : `next: toolroom tools ${id}`,
   }
 }
+
+/** Asks for each server that starts the package with npx. Returns the ids of those that run the installed one now. */
+async function convertNpxServers(
+  { api, given }: Context,
+  { name, npx_servers }: Installed,
+): Promise<readonly string[]> {
+  const converted: string[] = []
+  for (const id of npx_servers) {
+    const isAsked = !given.is('convert') && !given.is('json') && canAsk()
+    const question = `${id} downloads ${name} with npx at each start. Run the installed one instead? [y/N] `
+    if (!given.is('convert') && !(isAsked && isYes((await ask(question)) ?? ''))) continue
+    await api.patch('/api/servers/{id}', { path: { id }, body: { package: name } })
+    converted.push(id)
+  }
+  return converted
+}
+
+const npxLine = (id: string, name: string, isConverted: boolean): Line =>
+  isConverted
+    ? signed('ok', `${id}  runs the installed package now`)
+    : signed(
+        'dim',
+        `${id}  starts it with npx. To run the installed one: toolroom edit ${id} --package ${name}`,
+      )
 
 /** `@scope/name@1.2.0` → its name, and the version or tag. */
 function splitSpec(spec: string): { name: string; version?: string } {

@@ -12,7 +12,7 @@ export const pullImage: Run = async (context) => {
   const pulled = await followJob<Schemas['PulledImage']>(context, started, `Pulling ${image}`)
   return {
     json: pulled,
-    lines: [signed('ok', `${pulled.image} is here, with the contents ${shortId(pulled.id)}`)],
+    lines: [signed('ok', `Pulled ${pulled.image} (${shortId(pulled.id)})`)],
     plain: [[pulled.image, pulled.id, pulled.digest]],
     next: `next: toolroom add NAME --isolation container --image ${pulled.image} -- COMMAND`,
   }

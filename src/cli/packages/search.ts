@@ -4,7 +4,8 @@ import { type Run, rowWith } from '../run/command-context.ts'
 export const searchPackages: Run = async ({ api, given, during }) => {
   const query = given.words('WORD').join(' ')
   const source = given.flag('registry') === 'mcp' ? ('mcp_registry' as const) : ('npm' as const)
-  const found = await during('Searching', api.post('/api/packages/search', { body: { query, source } }))
+  const body = { query, source, ...(given.is('mcp-only') && { mcp_only: true }) }
+  const found = await during('Searching', api.post('/api/packages/search', { body }))
   const hint = found.search_available ? [] : ['This registry offers no search: only exact names are found.']
   if (found.items.length === 0) return { json: found, plain: [], lines: ['Nothing was found.', ...hint] }
   return {

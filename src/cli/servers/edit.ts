@@ -64,6 +64,7 @@ function stdioChange(
   return {
     ...common(given, tags),
     ...(command === undefined ? given.flags('command') : { command, args }),
+    ...given.flags('package'),
     ...(isEnv && { env: merged(env, given.pairs('env'), given.all('unset')) }),
     ...given.flags('cwd'),
     ...(start !== undefined && { start_mode: start }),
@@ -73,7 +74,8 @@ function stdioChange(
 
 function httpChange({ headers, tags }: HttpServer, { given }: Context): Schemas['HttpServerUpdate'] {
   const refused =
-    ['command', 'env', 'cwd', 'start-mode'].find((flag) => given.all(flag).length > 0) ?? isolationFlag(given)
+    ['command', 'package', 'env', 'cwd', 'start-mode'].find((flag) => given.all(flag).length > 0) ??
+    isolationFlag(given)
   if (refused) throw usage(`--${refused} is for local servers`, null)
   const url = given.flag('address')
   const isHeader = given.all('header').length > 0 || given.all('unset').length > 0

@@ -70,6 +70,9 @@ export const PackageView = Type.Object({
   update_available: Type.Boolean(),
   asks_for_env: Type.Array(EnvHint),
   used_by: texts('Ids of the servers that run from it'),
+  npx_servers: texts(
+    'Ids of the servers that download it with npx at each start. With `package`, `PATCH /api/servers/{id}` makes them run the installed one',
+  ),
   installed_at: Timestamp,
 })
 export type PackageView = Type.Static<typeof PackageView>

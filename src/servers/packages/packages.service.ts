@@ -29,6 +29,8 @@ export interface Deps extends UpdateDeps {
   readonly registry: UpdateDeps['registry'] & Pick<Registry, 'search'>
   readonly jobs: Pick<Jobs, 'run'>
   readonly mcpRegistry: () => string
+  /** The ids of servers that download a package with npx at each start. */
+  readonly npxServersOf: (name: string) => Promise<readonly string[]>
   /** npm's proxy and certificate authorities, for the MCP Registry. */
   readonly network: () => Promise<Partial<Network>>
   /** Registers a server under this name, or the next free one like it, and starts it. */
@@ -62,6 +64,7 @@ export class Packages {
     const { id, name, latest, current, previous } = record
     const path = this.#deps.folders.of(record, current.version)
     const servers = await this.#deps.serversOf(name)
+    const npxServers = await this.#deps.npxServersOf(name)
     return {
       id,
       name,
@@ -82,6 +85,7 @@ export class Packages {
       update_available: isNewer(latest, current.version),
       asks_for_env: current.asks_for_env.map((hint) => ({ ...hint })),
       used_by: servers.map((server) => server.id),
+      npx_servers: [...npxServers],
       installed_at: isoTime(current.installed_at),
     }
   }

@@ -52,19 +52,18 @@ interface Command {
   readonly command: string
   readonly args: readonly string[]
 }
-type Runnable = Command & Pick<Plan, 'cwd'> & RunSettings & { readonly env: Environment }
+type Runnable = Command & FromPackage & Pick<Plan, 'cwd'> & RunSettings & { readonly env: Environment }
 type Environment = Readonly<Record<string, string>>
 type FromPackage = { readonly package: string | null }
 
 /** The file of a package's program, or why it cannot be run. */
 export type ProgramOf = (packageName: string, program: string) => Program
 
-type Stored = Runnable & FromPackage
 /** The server with its references resolved, for the start of the process with this id. */
-type ResolveFor = (processId: string) => { readonly ok: true; readonly definition: Stored } | NotStarted
+type ResolveFor = (processId: string) => { readonly ok: true; readonly definition: Runnable } | NotStarted
 type NotStarted = Extract<Program, { ok: false }>
 
-export function planOf(server: Stored, programOf: ProgramOf, resolveFor: ResolveFor): Plan {
+export function planOf(server: Runnable, programOf: ProgramOf, resolveFor: ResolveFor): Plan {
   const { cwd, restart, timeouts, isolation, isolation_options } = server
   const confinement = { isolation, isolation_options }
   const sleeps_after_s = server.start_mode === 'on_demand' ? server.idle_timeout_s : null
@@ -85,9 +84,11 @@ export function programFor(server: Command & FromPackage, programOf: ProgramOf):
   return program.ok ? { ...program, args: [...program.args, ...args] } : program
 }
 
-/** True when the command, arguments, environment, folder or isolation differ: they cannot change while a process runs. */
+/** True when what runs, its environment, folder or isolation differ: they cannot change while a process runs. */
 export function needsRestart(before: Runnable, after: Runnable): boolean {
-  const started = ({ command, args, env, cwd, isolation, isolation_options }: Runnable) =>
-    JSON.stringify([command, args, env, cwd, isolation, isolation === 'none' ? null : isolation_options])
+  const started = ({ package: from, command, args, env, cwd, isolation, isolation_options }: Runnable) => {
+    const options = isolation === 'none' ? null : isolation_options
+    return JSON.stringify([from, command, args, env, cwd, isolation, options])
+  }
   return started(before) !== started(after)
 }

@@ -145,7 +145,17 @@ component({ ServerInput }, 'A STDIO server to add', {
   examples: [{ name: 'GitHub', command: 'npx', ...example }],
 })
 
-export const ServerPatch = partial({ name: ServerName, command: Command, ...settings })
+export const ServerPatch = partial({
+  name: ServerName,
+  command: Command,
+  package: orNull(
+    text(
+      'An installed package to run from now on. If the server runs it with npx, the arguments of its program stay. null, with a command: none',
+      { minLength: 1, maxLength: 214 },
+    ),
+  ),
+  ...settings,
+})
 export type ServerPatch = Type.Static<typeof ServerPatch>
 component({ ServerPatch }, 'The fields of a STDIO server to change', {
   minProperties: 1,

@@ -4,6 +4,7 @@ import type { Caller } from '../../kernel/rest-parts.ts'
 import { secretsIn } from '../../kernel/secrets/mask-secrets.ts'
 import type { Plan } from '../../kernel/server-plan.ts'
 import { secretNamesIn } from '../shared/definition/definition-references.ts'
+import { npxPackage } from '../shared/definition/npx-package.ts'
 import type { Diagnosis } from '../shared/diagnosis.ts'
 import { keepMaskedArgs, keepMaskedCommand, keepMaskedValues } from '../shared/masked-values.ts'
 import type { Stats } from '../shared/server-fields.ts'
@@ -136,7 +137,12 @@ export class Servers extends ServerLifecycle<Deps> {
     const { id } = await this.get(key)
     return this.turns.take(id, async () => {
       const before = await this.get(id)
-      const after = await this.edit(id, revision, (current) => edited(current, patch), by)
+      const after = await this.edit(
+        id,
+        revision,
+        (current) => edited(current, this.#runBy(current, patch)),
+        by,
+      )
       const isNewMode = after.start_mode !== before.start_mode
       if (isNewMode) {
         const keepsRunning = after.start_mode === 'manual' && this.#isActive(id)
@@ -197,6 +203,13 @@ export class Servers extends ServerLifecycle<Deps> {
     return (await this.list()).filter((server) => server.package === name)
   }
 
+  /** The servers that download a package with npx at each start, and could run an installed one. */
+  async startedWithNpx(name: string): Promise<Server[]> {
+    return (await this.list()).filter(
+      (server) => server.isolation !== 'container' && npxPackage(server)?.name === name,
+    )
+  }
+
   /** Restarts the servers of a package whose version has changed, also those that failed because it was missing. */
   async packageSwitched(name: string): Promise<void> {
     const { engine, instances } = this.deps
@@ -237,6 +250,18 @@ export class Servers extends ServerLifecycle<Deps> {
     const started = { command, package: from, ...kept, cwd, ...settings }
     checkIsolation(started)
     return started
+  }
+
+  /** With a package, the patch has its program, and the arguments that npx would pass on to it. */
+  #runBy(current: Server, patch: ServerPatch): ServerPatch {
+    const { package: from, command, args } = patch
+    if (from === undefined) return patch
+    if (from === null && command === undefined)
+      throw invalidField('/package', 'can be null only with a command')
+    if (from === null) return patch
+    const npx = npxPackage(current)
+    const kept = args === undefined && npx?.name === from && { args: [...npx.args] }
+    return { ...patch, ...kept, command: this.deps.packages.binOf(from, command) }
   }
 
   #register(server: Server): void {

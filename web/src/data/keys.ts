@@ -10,6 +10,8 @@ export const ROOTS = [
   'events',
   'jobs',
   'packages',
+  /** What registries answered. No event of ours changes that, so it is not asked again while a package is installed. */
+  'registry',
   'calls',
   'metrics',
   'logs',

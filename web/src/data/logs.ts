@@ -28,7 +28,7 @@ export function useLogs(filter: LogReadFilter = {}, limit = 500) {
 export function useNewestLogs(filter: LogReadFilter, limit = 500) {
   return useQuery({
     queryKey: ['logs', 'newest', filter, limit],
-    queryFn: () => api().get('/api/logs', { query: { ...filter, limit } }),
+    queryFn: ({ signal }) => api().get('/api/logs', { query: { ...filter, limit }, signal }),
     gcTime: 0, // a page that is opened again shows what is newest then
   })
 }
@@ -67,7 +67,7 @@ export function useLogHistogram(query: HistogramQuery, enabled = true) {
   return useQuery({
     queryKey: ['logs', 'histogram', query],
     enabled,
-    queryFn: () => api().get('/api/logs/histogram', { query }),
+    queryFn: ({ signal }) => api().get('/api/logs/histogram', { query, signal }),
     refetchInterval: 5000,
     placeholderData: keepPreviousData,
   })

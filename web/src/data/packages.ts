@@ -19,10 +19,12 @@ export function usePackages() {
 /** What the registry has for these words. */
 export function usePackageSearch(query: string, mcp_only: boolean) {
   return useQuery({
-    queryKey: ['packages', 'search', query, mcp_only],
+    queryKey: ['registry', 'search', query, mcp_only],
     enabled: query !== '',
-    queryFn: () =>
-      api().post('/api/packages/search', { body: { query, mcp_only, size: 30, from: 0, source: 'npm' } }),
+    queryFn: ({ signal }) => {
+      const body = { query, mcp_only, size: 30, from: 0, source: 'npm' } as const
+      return api().post('/api/packages/search', { body, signal })
+    },
     placeholderData: keepPreviousData,
   })
 }
@@ -67,6 +69,15 @@ export function useRollBack() {
 /** Asks the registry for newer versions of all installed packages. */
 export function useRefreshPackages() {
   return useMutation({ mutationFn: () => api().post('/api/packages/refresh'), onSettled: refresh })
+}
+
+/** Makes a server that downloads the package with npx run the installed one. */
+export function useRunInstalled() {
+  return useMutation({
+    mutationFn: ({ id, name }: { readonly id: string; readonly name: string }) =>
+      api().patch('/api/servers/{id}', { path: { id }, body: { package: name } }),
+    onSettled: refresh,
+  })
 }
 
 /** Removes the servers that run from the package, then the package. */

@@ -39,7 +39,7 @@ export const IsolationTrialReport = Type.Object({
     text: text('The beginning of the text of the result, or the error'),
   }),
   refused: objects(
-    'What the isolation kept from it. What it did not try is not seen, which does not mean that it is not needed',
+    'What the isolation refused. What it did not try is not seen, which does not mean that it is not needed',
     {
       kind: Type.Enum(['read', 'write', 'network']),
       path: textOrNull('Null for the network', { examples: ['/home/anna/notes'] }),

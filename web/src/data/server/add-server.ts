@@ -15,8 +15,9 @@ export function useUnderstood(snippet: string, name: string | undefined) {
     queryKey: ['servers', 'understood', snippet, name],
     enabled: snippet !== '',
     gcTime: 0, // it may contain secrets
-    queryFn: () =>
+    queryFn: ({ signal }) =>
       api().post('/api/servers/import', {
+        signal,
         body: { ...OPTIONS, snippet, dry_run: true, move_secrets: false, ...(name && { name }) },
       }),
     placeholderData: (before) => before,
@@ -27,10 +28,11 @@ export function useUnderstood(snippet: string, name: string | undefined) {
 export function usePackageFacts(spec: string | null) {
   const name = spec?.replace(/(?<=.)@[^@/]*$/, '') ?? ''
   return useQuery({
-    queryKey: ['packages', 'facts', name],
+    queryKey: ['registry', 'facts', name],
     enabled: name !== '',
-    queryFn: () =>
+    queryFn: ({ signal }) =>
       api().post('/api/packages/search', {
+        signal,
         body: { query: name, size: 5, from: 0, mcp_only: false, source: 'npm' },
       }),
     select: ({ items }) => items.find((item) => item.name === name) ?? null,

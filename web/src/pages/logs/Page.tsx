@@ -1,5 +1,5 @@
 import { useDebouncedValue } from '@mantine/hooks'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { useLogHistogram } from '../../data/logs.ts'
 import { useKeys } from '../../keyboard/keys.ts'
 import { useSearchState } from '../../url/search-state.ts'
@@ -17,7 +17,8 @@ import { useView } from './use-view.ts'
 /** What servers and Toolroom wrote: live, searchable, and exactly that as a file. */
 export function Page() {
   const [choice, change] = useSearchState(search)
-  const [settled] = useDebouncedValue(choice, 200) // while a text is typed, it is not sought letter by letter
+  const [q] = useDebouncedValue(choice.q, 400) // while a text is typed, it is not sought letter by letter
+  const settled = useMemo(() => ({ ...choice, q }), [choice, q])
   const view = useView(settled)
   const all = useLogHistogram(allOf(settled))
   const isSearching = settled.q.trim() !== ''

@@ -14,13 +14,16 @@ import css from './Packages.module.css'
 import { Result } from './Result.tsx'
 import { type Choice, SORTS } from './search.ts'
 
+/** A registry is asked when someone has stopped typing, not between two letters. */
+const PAUSE_MS = 600
+
 interface Props {
   readonly choice: Choice
   readonly change: (change: Partial<Choice>) => void
 }
 
 export function Find({ choice, change }: Props) {
-  const [words] = useDebouncedValue(choice.q.trim(), 300)
+  const [words] = useDebouncedValue(choice.q.trim(), PAUSE_MS)
   const { data, error, isFetching } = usePackageSearch(words, !choice.any)
   const found = data && words !== '' ? shownOf(data.items, choice) : undefined
   const isNoSearch =

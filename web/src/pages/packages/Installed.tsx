@@ -15,6 +15,7 @@ import { Tag } from '../../parts/marks/Tag.tsx'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import { t } from './messages.ts'
+import { NpxServers } from './NpxServers.tsx'
 import css from './Packages.module.css'
 
 interface Props {
@@ -150,6 +151,7 @@ function Item({ one, onUninstall }: { readonly one: Package; readonly onUninstal
         )}
         {one.deprecated !== null && <span className="warn">{one.deprecated}</span>}
       </div>
+      <NpxServers name={one.name} servers={one.npx_servers} />
     </li>
   )
 }

@@ -2,6 +2,7 @@ import { useLocation } from 'wouter'
 import type { Job } from '../../data/api.ts'
 import { phasesOf } from '../../data/job-phases.ts'
 import { useCancelJob } from '../../data/jobs.ts'
+import { usePackages } from '../../data/packages.ts'
 import { duration } from '../../format/format.ts'
 import { PhaseBar } from '../../parts/charts/PhaseBar.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
@@ -11,6 +12,7 @@ import { Tag } from '../../parts/marks/Tag.tsx'
 import { useNow } from '../../parts/marks/Time.tsx'
 import { CauseStrip } from '../../parts/states/CauseStrip.tsx'
 import { t } from './messages.ts'
+import { NpxServers } from './NpxServers.tsx'
 import css from './Packages.module.css'
 import { phaseName, phaseText } from './phases.ts'
 import { Waiting } from './Waiting.tsx'
@@ -99,8 +101,11 @@ interface Result {
 function Outcome({ job }: { readonly job: Job }) {
   const [, navigate] = useLocation()
   const { version, server } = (job.result ?? {}) as Result
+  const { data: packages = [] } = usePackages()
+  const installed = packages.find(({ name }) => name === job.subject)
   return (
     <>
+      {installed && <NpxServers name={installed.name} servers={installed.npx_servers} />}
       {server?.error && <CauseStrip tone="warn" sentence={t('serverFailed')} evidence={server.error} />}
       <div className={css.jobFoot}>
         <Tag tone="ok" glyph="tick">

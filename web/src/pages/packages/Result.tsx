@@ -1,7 +1,7 @@
 import { Button, Menu } from '@mantine/core'
 import { useState } from 'react'
 import { useJobs } from '../../data/jobs.ts'
-import { type Found, type InstallInput, useInstall } from '../../data/packages.ts'
+import { type Found, type InstallInput, useInstall, usePackages } from '../../data/packages.ts'
 import { useSession } from '../../data/session.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showFailure } from '../../parts/controls/toasts.tsx'
@@ -36,6 +36,7 @@ function Action({ found }: { readonly found: Found }) {
   const [isOpen, setOpen] = useState(false)
   const { mayChange } = useSession()
   const { data: jobs = [] } = useJobs()
+  const { data: packages = [] } = usePackages()
   const install = useInstall()
   const start = (input: InstallInput) => install.mutate(input, { onError: (error) => showFailure(error) })
   const isRunning = jobs.some(
@@ -47,7 +48,7 @@ function Action({ found }: { readonly found: Found }) {
         {t('isInstalling')}
       </Tag>
     )
-  if (found.installed !== null)
+  if (packages.some(({ name }) => name === found.name))
     return (
       <Tag tone="ok" glyph="tick">
         {t('isInstalled')}

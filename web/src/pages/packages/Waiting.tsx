@@ -55,7 +55,7 @@ export function Waiting({ job }: { readonly job: Job }) {
           {t('keep', { version: detail?.from ?? '' })}
         </Act>
         <Act look="main" changes busy={go.isPending} onClick={() => go.mutate(job.id, { onError })}>
-          {t('takeOver')}
+          {t('switchTo', { version: detail?.to ?? '' })}
         </Act>
       </div>
     </>
