@@ -7,6 +7,7 @@ import { ENV_NAMES, RunningSettings } from '../kernel/config/settings.ts'
 import { prepareDataFolder, removeOwnTemps } from '../kernel/config/system/data-folder.ts'
 import { type AuditEntry, FactBus } from '../kernel/fact-bus.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
+import { assertPortFree } from '../net/probe-port.ts'
 import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from '../servers/http/http-servers.schema.ts'
 import { References, secretNamesIn } from '../servers/shared/definition/definition-references.ts'
 import { MAX_SERVERS } from '../servers/shared/server-fields.ts'
@@ -54,12 +55,18 @@ export type Basics = Awaited<ReturnType<typeof openBasics>>
 const BACKUP_EVERY_MS = 24 * 3_600_000
 
 /** What everything else needs: the data folder with its lock, the token, events, secrets, the log and the configuration. */
-export async function openBasics(config: Config, options: ServiceOptions, closer: Closer) {
+export async function openBasics(
+  config: Config,
+  options: ServiceOptions,
+  closer: Closer,
+  bind: { readonly address: string },
+) {
   const startedAt = performance.now()
   const folder = config.folders.data
   const repairs = prepareDataFolder(folder)
   const lock = lockDataFolder(folder, runningInstance)
   closer.add('the instance lock', () => lock.release())
+  await assertPortFree(bind.address, config.port) // before a database is created
   removeOwnTemps(folder)
   const token = tokenFor(folder, config.auth_token)
   const facts = new FactBus((error) => log.error({ error }, 'an event subscriber failed'))

@@ -31,7 +31,7 @@ export async function openService(config: Config, options: ServiceOptions): Prom
   const bind = assertMayBind(bindOf(config.host), config.host, config.auth_token)
   const closer = new Closer((name, error) => options.warn(`Closing ${name} failed: ${String(error)}`))
   try {
-    const basics = await openBasics(config, options, closer)
+    const basics = await openBasics(config, options, closer, bind)
     const first = await openGatewayAndServers(basics, bind)
     const { front, address, warnings, firstStart, tools } = first
     const opened = { address, tokenFile: basics.token.file, warnings }

@@ -1,4 +1,5 @@
-import { connect } from 'node:net'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
 import { isBlockedHost } from './blocked-address.ts'
 import { isLoopbackHost } from './proxy.ts'
 
@@ -21,4 +22,13 @@ export function probePort(host: string, port: number, mayLeave: boolean): Promis
       .once('timeout', () => end(false))
       .once('error', () => end(false))
   })
+}
+
+/** Rejects with the error of `listen` if the port cannot be opened now. */
+export async function assertPortFree(host: string, port: number): Promise<void> {
+  if (port === 0) return
+  const server = createServer().listen({ host, port })
+  await once(server, 'listening')
+  server.close()
+  await once(server, 'close')
 }

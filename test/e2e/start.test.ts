@@ -1,6 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -96,8 +105,14 @@ describe('failed starts', () => {
     onTestFinished(() => void taken.close())
     await once(taken, 'listening')
     const { port } = taken.address() as { port: number }
-    const { code, stderr } = await launch({ env: { PORT: String(port) } }).ended
+    const refused = launch({ env: { PORT: String(port) } })
+    const { code, stderr } = await refused.ended
     expect(code).toBe(1)
+    const databases = readdirSync(refused.data).filter((name) => name.endsWith('.db'))
+    expect(
+      databases.filter((name) => name !== 'lock.db'),
+      'no database is created',
+    ).toEqual([])
     expect(stderr).toMatch(
       new RegExp(`^toolroom: Port ${port} on 127.0.0.1 is in use by \\S+.*\\(process ${process.pid}\\)`),
     )

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import fs, { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { makeFolder, writeDurably } from './durable-file.ts'
 
@@ -11,6 +12,24 @@ test('a folder is made with the folders above it', () => {
   makeFolder(folder)
   makeFolder(folder)
   expect(existsSync(folder)).toBe(true)
+})
+
+test('a file in a folder that may not be read, only written, is replaced without an error', () => {
+  const folder = ownFolder()
+  const file = join(folder, 'file')
+  writeFileSync(file, 'old')
+  const { openSync } = fs
+  onTestFinished(() => {
+    fs.openSync = openSync
+    syncBuiltinESMExports()
+  })
+  fs.openSync = (path, ...more) => {
+    if (path === folder) throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' })
+    return openSync(path, ...more)
+  }
+  syncBuiltinESMExports()
+  writeDurably(file, 'new', 0o600)
+  expect(readFileSync(file, 'utf8')).toBe('new')
 })
 
 test('a file that another program has open for a moment is replaced', async () => {

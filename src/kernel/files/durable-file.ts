@@ -119,9 +119,17 @@ export function writeBeside(path: string, content: string | Uint8Array, mode: nu
   }
 }
 
-/** A rename is durable only after its folder is synced. Windows cannot open folders and does not need this. */
+/**
+ * A rename is durable only after its folder is synced. Windows cannot open folders and does not need this. A folder that may
+ * not be read cannot be opened either: the rename is done, and becomes durable when the system writes it.
+ */
 export function syncFolder(folder: string): void {
-  if (!IS_WINDOWS) sync(folder)
+  if (IS_WINDOWS) return
+  try {
+    sync(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error
+  }
 }
 
 /** For a file that another program or a library has written. */
