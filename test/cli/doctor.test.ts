@@ -56,7 +56,7 @@ test.skipIf(process.platform === 'win32')(
     const env = { ...cliEnv(service), TMPDIR }
     const doctor = (...argv: string[]) => runCli(env, ['doctor', ...argv])
 
-    const { code, stdout } = await doctor()
+    const { code, stdout } = await doctor('--online')
     expect(code).toBe(1)
     const lines = stdout.split('\n')
     expect(lines[0]).toMatch(/^Toolroom {3}✓ service \d.* at http:\S+, process \d+, \d+M/)
@@ -93,7 +93,6 @@ test.skipIf(process.platform === 'win32')(
       'Toolroom',
       'Runtimes',
       'Isolation',
-      'Registry',
       'Agents',
       'Processes',
     ])
@@ -122,7 +121,7 @@ test.skipIf(process.platform === 'win32')(
     const { service } = await houseWithRegistry([])
     const isolation = async () => {
       const { stdout } = await runCli({ ...cliEnv(service), TMPDIR: ownFolder() }, ['doctor'])
-      return stdout.slice(stdout.indexOf('Isolation'), stdout.indexOf('Registry'))
+      return stdout.slice(stdout.indexOf('Isolation'), stdout.indexOf('Agents'))
     }
     expect(await isolation()).toMatch(
       /^Isolation {2}- sandbox: .*bwrap: No permissions.* \(not needed\)\n {11}- containers: .*\/nowhere\/engine\.sock.* \(not needed\)\n$/,
@@ -136,7 +135,7 @@ test.skipIf(process.platform === 'win32')(
 )
 const BOXED = { isolation: 'container', isolation_options: { image: 'tiny' } }
 
-test('doctor works without a service and says so, and a registry that does not answer is a problem', async () => {
+test('doctor works without a service and says so, contacts the registry only with --online, and one that does not answer is a problem', async () => {
   const registry = await openRegistry([])
   onTestFinished(() => registry.close())
   const [home, TMPDIR] = [ownFolder(), ownFolder()]
@@ -144,11 +143,13 @@ test('doctor works without a service and says so, and a registry that does not a
   const fine = await runCli(env, ['doctor'])
   expect(fine).toMatchObject({ code: 0, stderr: expect.stringContaining('Toolroom is not running') })
   expect(fine.stdout).toMatch(/^Toolroom {3}! The service is not running, .*see: toolroom up$/m)
-  expect(fine.stdout).toMatch(/✓ offers search\n/)
+  expect(fine.stdout).not.toContain('Registry')
+  expect(registry.requests).toEqual([])
+  expect((await runCli(env, ['doctor', '--online'])).stdout).toMatch(/^Registry .*✓ offers search$/m)
   expect(fine.stdout).toMatch(/^Isolation {2}/m)
   expect(fine.stdout).not.toContain('not needed')
   const alone = { ...env, ...npmEnv(home, 'http://127.0.0.1:9/') }
-  const broken = await runCli(alone, ['doctor', '--json'])
+  const broken = await runCli(alone, ['doctor', '--online', '--json'])
   expect(broken.code).toBe(1)
   expect(JSON.parse(broken.stdout)).toMatchObject({ ok: false, running: false, problems: 1 })
   expect(readdirSync(TMPDIR)).toEqual([])
@@ -157,14 +158,14 @@ test('doctor works without a service and says so, and a registry that does not a
 test.skipIf(process.platform === 'win32').each([
   ['agents', 'SIGINT', 130],
   ['agents', 'SIGTERM', 143],
-  ['doctor', 'SIGINT', 130],
-  ['doctor', 'SIGTERM', 143],
+  ['doctor --online', 'SIGINT', 130],
+  ['doctor --online', 'SIGTERM', 143],
 ] as const)('%s that %s ends leaves no temporary folder and no process', async (command, signal, code) => {
   const [home, TMPDIR] = [ownFolder(), ownFolder()]
   const silent = await openRegistry([], { mcp: 'silent' }, { search: 'off' })
   onTestFinished(() => silent.close())
   const env = { PATH: process.env.PATH, HOME: home, TMPDIR, ...npmEnv(home, silent.url) }
-  const child = spawn(process.execPath, [MAIN, command], { env, stdio: 'ignore' })
+  const child = spawn(process.execPath, [MAIN, ...command.split(' ')], { env, stdio: 'ignore' })
   onTestFinished(() => void child.kill('SIGKILL'))
   const closed = once(child, 'close')
   // While its service starts, or while that service answers.

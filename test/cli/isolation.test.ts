@@ -226,7 +226,7 @@ test.skipIf(!canRun('docker'))(
 
     const pulled = await cli('images', 'pull', image)
     expect(pulled, pulled.stderr).toMatchObject({ code: 0 })
-    expect(pulled.stdout).toMatch(new RegExp(`^✓ ${image} is here, with the contents [0-9a-f]{12}\n$`))
+    expect(pulled.stdout).toMatch(new RegExp(`^✓ Pulled ${image} \\([0-9a-f]{12}\\)\n$`))
     expect(pulled.stderr).toMatch(/^✓ resolving /m)
     const again = await cli('images', 'pull', image, '--json')
     expect(JSON.parse(again.stdout)).toMatchObject({ image, id: expect.stringMatching(/^sha256:/) })

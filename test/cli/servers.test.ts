@@ -111,6 +111,8 @@ test('add, edit, why, test and rm say what they did, and never repeat a secret (
     items: [{ id: 'late', type: 'http', outcome: 'created' }],
   })
   expect((await cli('add', 'http://127.0.0.1:9/sse', '--name', 'feed')).stdout).toContain('Added feed')
+  const one = await cli('add', 'http://127.0.0.1:9/mcp', '--name', 'one', '--json')
+  expect(JSON.parse(one.stdout)).toMatchObject({ id: 'one', type: 'http', url: 'http://127.0.0.1:9/mcp' })
 
   const edited = await cli(
     'edit',

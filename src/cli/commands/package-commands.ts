@@ -8,6 +8,7 @@ export const PACKAGE_COMMANDS = commandsOf('Packages', {
     text: 'A registry that offers no search finds exact names only.',
     words: [{ name: 'WORD', many: true }],
     flags: {
+      'mcp-only': { does: 'Only packages that look like an MCP server.' },
       registry: { does: 'Search the MCP Registry instead: mcp.', value: 'NAME', oneOf: ['npm', 'mcp'] },
     },
     examples: ['search postgres', 'search github issues --registry mcp'],
@@ -16,11 +17,13 @@ export const PACKAGE_COMMANDS = commandsOf('Packages', {
   },
   install: {
     does: 'Install an npm package. Its install scripts do not run unless you allow it.',
+    text: 'If a server starts this package with npx, asks on a terminal whether it shall run the installed one.',
     words: [{ name: 'PACKAGE' }],
     flags: {
       add: { does: 'Add a server that runs from it, and start it.' },
       agents: { does: 'With --add: let these agents see the server.', value: 'A,B', kind: 'agent' },
       'allow-scripts': { does: 'Run its install scripts.' },
+      convert: { does: 'Let servers that start it with npx run the installed one.' },
     },
     writes: true,
     examples: ['install @playwright/mcp --add', 'install memory@1.2.0'],

@@ -25,7 +25,7 @@ export const SERVER_COMMANDS = commandsOf('Servers', {
   },
   add: {
     does: 'Add a server: a command, a URL, an npm package or a snippet.',
-    text: 'WHAT is a name if a command follows --, else a URL, the name of an npm package, a link, or - for a snippet of JSON, TOML or YAML on stdin.',
+    text: 'WHAT is a name if a command follows --, else a URL, the name of an npm package, a link, or - for a snippet of JSON, TOML or YAML on stdin. --json prints the server; for several, - and --dry-run, a report on each.',
     words: [{ name: 'WHAT' }],
     rest: 'COMMAND',
     flags: {
@@ -72,13 +72,13 @@ export const SERVER_COMMANDS = commandsOf('Servers', {
     load: async () => (await import('../servers/start-stop.ts')).restart,
   },
   edit: {
-    does: 'Change a server. What is not given stays as it is.',
-    text: 'A new command and its arguments follow --.',
+    does: 'Change a server. What is not given stays as it is. A new command follows --.',
     words: [SERVER],
     rest: 'COMMAND',
     flags: {
       name: { does: 'A new name. The id stays.', value: 'NAME' },
       command: { does: 'Another program, with the same arguments.', value: 'PROGRAM', kind: 'file' },
+      package: { does: 'Run this installed package instead.', value: 'PACKAGE', kind: 'package' },
       env: { does: 'Set a variable.', value: 'NAME=VALUE', many: true },
       header: { does: 'Set a header.', value: 'NAME=VALUE', many: true },
       unset: { does: 'Remove a variable or header.', value: 'NAME', many: true },

@@ -80,7 +80,7 @@ export const SERVICE_COMMANDS = [
       load: async () => (await import('../autostart/autostart.ts')).installService,
     },
     'service uninstall': {
-      does: 'Stop the service, and do not start it at login any more.',
+      does: 'Stop the service, and no longer start it at login.',
       text: 'Deletes the file that `toolroom service install` wrote. Your servers and settings stay.',
       writes: true,
       examples: ['service uninstall'],
@@ -130,9 +130,12 @@ export const SERVICE_COMMANDS = [
 
 export const DOCTOR_COMMANDS = commandsOf('Care', {
   doctor: {
-    does: 'Check the service, runtimes, isolation, the npm registry, agents, processes.',
-    text: 'Starts no server. Without a service, checks what it can. A repair is safe, and is printed with how to undo it: a command that only your shell finds gets its full path, files of Toolroom are closed to other users, and what a killed command has left is deleted.',
-    flags: { fix: { does: 'Repair what can be repaired.' } },
+    does: 'Check the service, runtimes, isolation, agents and processes.',
+    text: 'Starts no server, and contacts no other computer without --online. Without a service, checks what it can. A repair is safe, and is printed with how to undo it: a command that only your shell finds gets its full path, files of Toolroom are closed to other users, and what a killed command has left is deleted.',
+    flags: {
+      fix: { does: 'Repair what can be repaired.' },
+      online: { does: 'Also ask the npm registry whether it answers.' },
+    },
     writes: true,
     examples: ['doctor', 'doctor --fix --dry-run'],
     exits: { 1: 'there are problems' },

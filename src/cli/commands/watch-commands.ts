@@ -2,8 +2,8 @@ import { LEVELS } from '../../kernel/log.ts'
 import { commandsOf, type Flag, type Word } from '../run/command.ts'
 
 const SERVERS: Word = { name: 'SERVER', kind: 'server', optional: true, many: true }
-const FOLLOW: Flag = { does: 'Continue with what happens from now on, until Ctrl-C.', short: 'f' }
-const SINCE: Flag = { does: 'From this age or time on: 10m, 2h, 2026-11-15T09:30Z.', value: 'TIME' }
+const FOLLOW: Flag = { does: 'Continue with what is new, until Ctrl-C.', short: 'f' }
+const SINCE: Flag = { does: 'Only since then: 10m, 2h, 2026-11-15T09:30Z.', value: 'TIME' }
 const LIMIT: Flag = { does: 'How many of the newest to show. Default: 100.', value: 'N', short: 'n' }
 
 export const WATCH_COMMANDS = commandsOf('Watch', {
@@ -12,7 +12,11 @@ export const WATCH_COMMANDS = commandsOf('Watch', {
     words: [SERVERS],
     flags: {
       follow: FOLLOW,
-      level: { does: 'Only lines of this level and of more severe ones.', value: 'LEVEL', oneOf: LEVELS },
+      level: {
+        does: 'Only lines of this level and of more severe ones. Default: info, and with SERVER trace.',
+        value: 'LEVEL',
+        oneOf: LEVELS,
+      },
       search: { does: 'Only lines with this text.', value: 'TEXT' },
       since: SINCE,
       limit: LIMIT,
@@ -54,7 +58,7 @@ export const WATCH_COMMANDS = commandsOf('Watch', {
     words: [{ name: 'SERVER', kind: 'server', optional: true }],
     flags: {
       window: {
-        does: 'Of this time. Default: 1h.',
+        does: 'The time range. Default: 1h.',
         value: 'TIME',
         oneOf: ['5m', '1h', '24h', '7d'],
       },

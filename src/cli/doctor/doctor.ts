@@ -34,7 +34,7 @@ async function checkAll(context: Context, api: Api, isRunning: boolean): Promise
     Toolroom: isRunning ? checks.toolroomFindings(context, api) : Promise.resolve([checks.NOT_RUNNING]),
     Runtimes: checks.runtimeFindings(api, isRunning),
     Isolation: checks.isolationFindings(api, isRunning),
-    Registry: checks.registryFindings(api),
+    ...(context.given.is('online') && { Registry: checks.registryFindings(api) }),
     Agents: checks.agentFindings(api, isRunning),
     Processes: checks.processFindings(api),
   }
@@ -102,7 +102,7 @@ function doctorAnswer(
     },
     lines: [
       ...sections.flatMap((section) => sectionLines(section, width)),
-      ...fixLines(fixes, isDry),
+      ...fixLines(fixes, isDry, width),
       summary(problems, hints, fixes.length > 0 ? 0 : fixable),
     ],
     plain: sections.flatMap(({ name, findings: own }) => own.map(({ level, text }) => [name, level, text])),

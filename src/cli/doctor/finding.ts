@@ -1,5 +1,5 @@
 import { counted } from '../run/human-readable.ts'
-import { type Line, type Span, signed, type Tone, toned, widthOf } from '../run/printed-line.ts'
+import { type Line, type Span, type Tone, toned, widthOf } from '../run/printed-line.ts'
 
 /** `problem`: something does not work. `hint`: it works, and needs attention. `none`: missing, and not needed. */
 type Level = 'ok' | 'none' | 'hint' | 'problem'
@@ -59,13 +59,13 @@ const WIDTH = 110
 
 /** What is fine side by side, then a line for everything that is not. */
 export function sectionLines({ name, findings }: Section, width?: number): Line[] {
-  const isQuiet = ({ level }: Finding) => level === 'ok' || level === 'none'
-  const loud = findings.filter((finding) => !isQuiet(finding))
+  const room = (width ?? WIDTH) - INDENT
+  const isQuiet = ({ level, text }: Finding) =>
+    (level === 'ok' || level === 'none') && (width === undefined || widthOf(text) + 2 <= room)
+  const others = findings.filter((finding) => !isQuiet(finding))
   const rows = [
-    ...flowed(findings.filter(isQuiet), (width ?? WIDTH) - INDENT),
-    ...loud.flatMap((finding) =>
-      width === undefined ? [spansOf(finding)] : wrapped(finding, width - INDENT),
-    ),
+    ...flowed(findings.filter(isQuiet), room),
+    ...others.flatMap((finding) => (width === undefined ? [spansOf(finding)] : wrapped(finding, room))),
   ]
   return rows.map((spans, at): Line => [toned('strong', (at === 0 ? name : '').padEnd(INDENT)), ...spans])
 }
@@ -87,20 +87,26 @@ function flowed(findings: readonly Finding[], width: number): Span[][] {
 /** On a terminal: lines that end between words. What to type is on a line of its own if it does not fit. */
 function wrapped({ level, text, see }: Finding, width: number): Span[][] {
   const [sign, tone] = SIGNS[level]
-  const lines = ['']
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1) ?? ''
-    if (last === '') lines[lines.length - 1] = word
-    else if (widthOf(`${last} ${word}`) + 2 <= width) lines[lines.length - 1] = `${last} ${word}`
-    else lines.push(word)
-  }
+  const lines = broken(text, width - 2)
   const rows = lines.map((line, at): Span[] => (at === 0 ? [toned(tone, sign), ` ${line}`] : [`  ${line}`]))
   if (see === undefined) return rows
   const shown = `see: ${see}`
   const isFitting = widthOf(`${lines.at(-1)}${GAP}${shown}`) + 2 <= width
   if (isFitting) rows.at(-1)?.push(toned('dim', `${GAP}${shown}`))
-  else rows.push([toned('dim', `  ${shown}`)])
+  else for (const line of broken(shown, width - 2)) rows.push([toned('dim', `  ${line}`)])
   return rows
+}
+
+/** Lines that end between words. A word that does not fit is a line of its own. */
+function broken(text: string, width: number): string[] {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1) ?? ''
+    if (last === '') lines[lines.length - 1] = word
+    else if (widthOf(`${last} ${word}`) <= width) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines
 }
 
 function spansOf({ level, text, see }: Finding): Span[] {
@@ -108,10 +114,13 @@ function spansOf({ level, text, see }: Finding): Span[] {
   return [toned(tone, sign), ` ${text}`, ...(see === undefined ? [] : [toned('dim', `${GAP}see: ${see}`)])]
 }
 
-export const fixLines = (fixes: readonly Applied[], isDry: boolean): Line[] => [
-  ...fixes.map(({ does, undo, error }): Line => {
-    if (isDry) return `Would ${does.charAt(0).toLowerCase()}${does.slice(1)}. Undo: ${undo}`
-    return error === null ? signed('ok', `${does}. Undo: ${undo}`) : signed('err', `${does}: ${error}`)
+export const fixLines = (fixes: readonly Applied[], isDry: boolean, width?: number): Line[] => [
+  ...fixes.flatMap(({ does, undo, error }): Line[] => {
+    const level = error === null ? 'ok' : 'problem'
+    const would = `Would ${does.charAt(0).toLowerCase()}${does.slice(1)}. Undo: ${undo}`
+    const text = error === null ? `${does}. Undo: ${undo}` : `${does}: ${error}`
+    if (isDry) return width === undefined ? [would] : broken(would, width)
+    return width === undefined ? [spansOf({ level, text })] : wrapped({ level, text }, width)
   }),
   ...(isDry ? ['Nothing was changed (--dry-run).'] : []),
 ]

@@ -98,7 +98,7 @@ export class ServiceClient {
   refusal(status: number, problem: unknown): Failure {
     if (!isObject(problem) || typeof problem.detail !== 'string') return notToolroom(this.address)
     if (status === 401) return tokenRefused(this.address)
-    const hint = typeof problem.hint === 'string' ? problem.hint : null
+    const hint = typeof problem.hint === 'string' ? onTheCommandLine(problem.hint) : null
     return new Failure(EXIT_OF[status] ?? 'failed', problem.detail, hint, String(problem.code))
   }
 
@@ -111,6 +111,20 @@ export class ServiceClient {
     }
   }
 }
+
+/** What a hint of the API names in a request, as a user of the command line writes it. */
+const WORDS: readonly (readonly [RegExp, string])[] = [
+  [/, or delete it with \?force=true;.*$/, ''],
+  [/\bsend \?force=true/, 'add --force'],
+  [/\bor send "create": true/, 'or add --create to toolroom agents connect'],
+  [/^Send "via": "gateway"/, 'Use the gateway: toolroom agents connect AGENT'],
+  [/\bGET \/api\/(?:http-)?servers\/([^/ ]+)\/tools\b/, 'toolroom tools $1'],
+  [/\bStart it in Toolroom: POST \/api\/servers\/([^/ ]+)\/start\b/, 'Start it: toolroom start $1'],
+  [/^Send a larger timeout_s, or raise timeouts\.request_s$/, 'Give it more time with --timeout'],
+]
+
+export const onTheCommandLine = (hint: string): string =>
+  WORDS.reduce((text, [pattern, words]) => text.replace(pattern, words), hint)
 
 const parsed = (text: Buffer): unknown => (text.length === 0 ? null : JSON.parse(text.toString()))
 

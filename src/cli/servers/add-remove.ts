@@ -40,11 +40,18 @@ export const addServer: Run = async (context) => {
     ...(places.get(id ?? '') ?? []),
     ...(agents.get(id ?? '') ?? []),
   ])
-  if (!given.is('start')) return answer
-  for (const { id, type, name } of report.items)
-    if (id !== null && type === 'stdio')
-      await context.during(`Starting ${name}`, api.post('/api/servers/{id}/start', { path: { id } }))
-  return answer
+  if (given.is('start'))
+    for (const { id, type, name } of report.items)
+      if (id !== null && type === 'stdio')
+        await context.during(`Starting ${name}`, api.post('/api/servers/{id}/start', { path: { id } }))
+  const id = report.items.length === 1 && given.word('WHAT') !== '-' ? only.id : null
+  if (id === null || !given.is('json')) return answer
+  const path = { id }
+  const json =
+    only.type === 'http'
+      ? await api.get('/api/http-servers/{id}', { path })
+      : await api.get('/api/servers/{id}', { path })
+  return { ...answer, json }
 }
 
 /** Switches new servers on in the agents of `--agents`, and says which agents see each of them. By id. */
