@@ -53,7 +53,7 @@ describe.runIf(executablePath)('the columns and rows of the grid', () => {
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'hidden' })
 
-    await menu('Take everything of Toolroom out…')
+    await menu('Remove everything of Toolroom…')
     await dialog.getByRole('button', { name: 'Write to 1 file' }).click()
     await expect.poll(() => readFileSync(path, 'utf8')).not.toContain('[mcp_servers.flood]')
     await dialog.waitFor({ state: 'hidden' })

@@ -235,7 +235,7 @@ describe.runIf(executablePath)('Agents', () => {
     )
     expect(await dialog.getByRole('region', { name: 'In Toolroom' }).innerText()).not.toContain('--theirs')
     await expectAccessible(page, dialog)
-    await dialog.getByRole('button', { name: 'Take theirs' }).click()
+    await dialog.getByRole('button', { name: 'Use theirs' }).click()
     await cell(page, 'noisy in Cursor').waitFor()
     await expect
       .poll(async () => (await dashboard.ask('GET', '/servers/noisy')).body.args)

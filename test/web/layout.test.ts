@@ -72,7 +72,7 @@ describe.runIf(executablePath)('the frame of every page', () => {
     await page.keyboard.press('?')
     const keys = page.getByRole('dialog', { name: 'Keys' })
     await keys.getByText('Search and run').waitFor()
-    await keys.getByLabel('Single letters do nothing').press('Space')
+    await keys.getByLabel('Turn off single-key shortcuts').press('Space')
     await page.keyboard.press('Escape')
     await keys.waitFor({ state: 'hidden' })
     await page.keyboard.press('g')

@@ -54,11 +54,11 @@ describe.runIf(executablePath)('notices and the palette', () => {
 
     await page.getByRole('button', { name: /notices?$/ }).click()
     const bell = page.getByRole('dialog').or(page.getByLabel('Needs you'))
-    await page.getByText('Shall this browser tell you').waitFor()
+    await page.getByText('Let this browser notify you').waitFor()
     await expectAccessible(page, bell.first())
     await bell.first().getByRole('button', { name: 'Notify me' }).click()
-    await page.getByText('This browser now tells you').waitFor()
-    await page.getByText('Shall this browser tell you').waitFor({ state: 'hidden' })
+    await page.getByText('This browser now notifies you').waitFor()
+    await page.getByText('Let this browser notify you').waitFor({ state: 'hidden' })
     await dashboard.add({ name: 'second', ...crash('Error: the second fell over') })
     await dashboard.ask('POST', '/servers/second/start?wait_s=0')
     // The first one crashes again meanwhile, which is news, too.

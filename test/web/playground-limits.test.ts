@@ -79,7 +79,7 @@ describe.runIf(executablePath)('the limits of the Playground', () => {
     await field.fill('old')
     const calls = async () => (await dashboard.ask('GET', `/calls?server_id=dozen`)).body.total
     await page.getByRole('button', { name: /^Run/ }).click()
-    const second = page.getByRole('button', { name: 'Run, it may delete data' })
+    const second = page.getByRole('button', { name: 'Run anyway, it may delete data' })
     await second.waitFor()
     await expectAccessible(page, page.getByRole('region', { name, exact: true }))
     expect(await calls()).toBe(0)

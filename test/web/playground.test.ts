@@ -106,7 +106,7 @@ describe.runIf(executablePath)('Playground', () => {
     await page.evaluate(countFramesUntilCancelled)
     const before = urls.length
     await page.keyboard.press('Escape')
-    await result(page).getByText('The server was told.').waitFor()
+    await result(page).getByText('The server was notified.').waitFor()
     const { frames, ms } = await page.evaluate(() => window.cancelled)
     expect(frames).toBeLessThanOrEqual(18)
     if (FULL) figure('R32', 'Escape cancels a call, ms', ms, { most: 300 })

@@ -24,7 +24,7 @@ describe.runIf(executablePath)('Settings', () => {
     const space = page.getByRole('textbox', { name: 'Size limit of logs' })
     await expect.poll(() => space.inputValue()).toBe('64')
     expect(await space.isDisabled()).toBe(true)
-    await page.getByText('Set by the variable LOG_MAX_MB, which wins over this page.').waitFor()
+    await page.getByText('Set by the variable LOG_MAX_MB, which takes precedence.').waitFor()
 
     await page.getByRole('textbox', { name: 'Keep metrics for' }).fill('14')
     await page.keyboard.press('Enter')
@@ -73,7 +73,7 @@ describe.runIf(executablePath)('Settings', () => {
       .poll(async () => (await dashboard.ask('GET', '/notices/mutes')).body.kinds)
       .toEqual(['package_update'])
     await page.getByRole('button', { name: 'Revoke' }).click()
-    await page.getByText('The key of Claude Code is taken away').waitFor()
+    await page.getByText(/^The key key_\w+ of Claude Code is revoked$/).waitFor()
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByRole('cell', { name: 'Claude Code' }).waitFor()
     expect((await dashboard.ask('GET', '/keys')).body.total).toBe(1)

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -7,7 +7,7 @@ import { assertMayBind, isStrong } from './auth-token.ts'
 import { bindOf } from './bind-address.ts'
 import { readConfig } from './config.ts'
 import { foldersOf } from './paths.ts'
-import { settingRows } from './settings.ts'
+import { ENV_NAMES, settingRows } from './settings.ts'
 import { readFlags } from './up-flags.ts'
 
 /** An empty home folder. */
@@ -142,6 +142,11 @@ test.each([
   [['--env-file', '/does/not/exist'], 'Cannot read the environment file /does/not/exist: '],
 ])('the flags %j are refused', (argv, sentence) => {
   expect(() => computer().read(...argv)).toThrow(sentence)
+})
+
+test('.env.example has every setting', () => {
+  const text = readFileSync('.env.example', 'utf8')
+  expect([...ENV_NAMES].filter((name) => !new RegExp(`^(?:# )?${name}=`, 'm').test(text))).toEqual([])
 })
 
 test('the placeholder from .env.example never becomes the token', () => {

@@ -1,5 +1,5 @@
 import type { Client } from '../../../src/api/client/client.ts'
-import { ApiError } from '../../../src/api/client/client.ts'
+import { ApiError, reach, Unreachable } from '../../../src/api/client/client.ts'
 import type { components, paths } from '../../generated/api.d.ts'
 import { clientWith, TOKEN_HEADER } from './client.ts'
 import { currentSession, onSession } from './session.ts'
@@ -17,7 +17,7 @@ export type EventRow = Schemas['Event']
 export type Timeseries = Schemas['Timeseries']
 export type ServerTimeseries = Schemas['ServerTimeseries']
 export type { Schemas }
-export { ApiError }
+export { ApiError, reach, Unreachable }
 
 let client = clientWith(currentSession().token)
 onSession(() => {
@@ -42,7 +42,7 @@ export async function saveFile(
   for (const [name, value] of Object.entries(query))
     for (const one of [value].flat()) if (one !== undefined) url.searchParams.append(name, String(one))
   const { token } = currentSession()
-  const response = await fetch(url, {
+  const response = await reach(url, {
     headers: { ...headers, ...(token !== undefined && { [TOKEN_HEADER]: token }) },
   })
   if (!response.ok) throw new ApiError(response.status, await response.text())

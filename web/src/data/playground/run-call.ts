@@ -1,4 +1,4 @@
-import { ApiError } from '../api.ts'
+import { ApiError, reach, Unreachable } from '../api.ts'
 import { TOKEN_HEADER } from '../client.ts'
 import { currentSession } from '../session.ts'
 
@@ -47,7 +47,7 @@ export async function runCall(
 ): Promise<string> {
   const path = `/api/${route}/${encodeURIComponent(server)}/tools/${encodeURIComponent(tool)}/call`
   const { token } = currentSession()
-  const reply = await fetch(path, {
+  const reply = await reach(path, {
     method: 'POST',
     headers: {
       accept: 'text/event-stream',
@@ -66,7 +66,7 @@ export async function runCall(
     if (name === 'log') on.onLog?.(JSON.parse(data))
     if (name === 'elicitation') on.onQuestion?.(JSON.parse(data))
   }
-  throw new TypeError('The connection ended before the result')
+  throw new Unreachable('The connection ended before the result')
 }
 
 interface Event {

@@ -12,7 +12,7 @@ export const t = texts('agent', {
   notConnected: 'Not connected',
   connect: 'Connect through the gateway…',
   disconnect: 'Disconnect…',
-  restore: 'Take everything out…',
+  restore: 'Remove everything of Toolroom…',
   files: 'Files',
   missing: 'does not exist',
   readOnlyFile: 'read-only',

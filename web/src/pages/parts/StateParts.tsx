@@ -1,4 +1,4 @@
-import { ApiError } from '../../data/api.ts'
+import { ApiError, Unreachable } from '../../data/api.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { CauseStrip } from '../../parts/states/CauseStrip.tsx'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
@@ -33,7 +33,7 @@ export function StateParts() {
       </Part>
       <Part title={t('error')}>
         <ErrorState error={PROBLEM} onRetry={() => {}} />
-        <ErrorState error={new TypeError('Failed to fetch')} />
+        <ErrorState error={new Unreachable()} />
       </Part>
       <Part title={t('permission')}>
         <NeedsPermission />

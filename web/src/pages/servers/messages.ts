@@ -58,8 +58,8 @@ export const t = texts('servers', {
   remove: 'Remove',
   clearSelection: 'Clear selection',
   onlyLocal: 'Only local servers are started and stopped',
-  bulkDone: { one: 'Asked {count} server', other: 'Asked {count} servers' },
-  bulkFailed: { one: '{count} server could not: {why}', other: '{count} servers could not: {why}' },
+  bulkDone: { one: 'Sent to {count} server', other: 'Sent to {count} servers' },
+  bulkFailed: { one: '{count} server failed: {why}', other: '{count} servers failed: {why}' },
   tested: { one: '{name} answers, with {count} tool', other: '{name} answers, with {count} tools' },
   testFailed: '{name} does not work',
 })

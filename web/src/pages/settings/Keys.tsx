@@ -12,7 +12,7 @@ import { NewKey } from './NewKey.tsx'
 import css from './Settings.module.css'
 import { useLeaving } from './use-leaving.ts'
 
-/** The keys by which agents use the gateway. One that is taken away stops working ten seconds later. */
+/** The keys by which agents use the gateway. One that is revoked stops working ten seconds later. */
 export function Keys() {
   const { data } = useGatewayKeys()
   const { data: agents = [] } = useAgents()
@@ -21,10 +21,10 @@ export function Keys() {
   const { isLeaving, leave, stay } = useLeaving()
   const nameOf = (type: string) => agents.find(({ agent_type }) => agent_type === type)?.name ?? type
   const keys = data?.items.filter(({ id }) => !isLeaving(id)) ?? []
-  const take = (id: string, name: string) => {
+  const revoke = (id: string, agent: string) => {
     leave(id)
     showUndo({
-      title: t('keyTaken', { name }),
+      title: t('revoked', { id, agent }),
       onUndo: () => stay(id),
       onOver: () => remove.mutate(id, { onError: (error) => showFailure(error), onSettled: () => stay(id) }),
     })
@@ -36,7 +36,7 @@ export function Keys() {
           <tr>
             <Head>{t('agent')}</Head>
             <Head>{t('key')}</Head>
-            <Head>{t('made')}</Head>
+            <Head>{t('created_at')}</Head>
             <Head>{t('lastUsed')}</Head>
             <Head label={t('actions')} />
           </tr>
@@ -47,7 +47,8 @@ export function Keys() {
               <Cell>
                 <span className="row">
                   <Monogram name={nameOf(agent_type)} />
-                  {name}
+                  {nameOf(agent_type)}
+                  {name !== agent_type && <span className="muted">{purposeOf(name)}</span>}
                 </span>
               </Cell>
               <Cell className="mono">{id}</Cell>
@@ -56,8 +57,8 @@ export function Keys() {
               </Cell>
               <Cell>{last_used_at === null ? t('never') : <Time at={last_used_at} exact />}</Cell>
               <Cell number>
-                <Act size="xs" look="danger" changes onClick={() => take(id, name)}>
-                  {t('takeAway')}
+                <Act size="xs" look="danger" changes onClick={() => revoke(id, nameOf(agent_type))}>
+                  {t('revoke')}
                 </Act>
               </Cell>
             </Row>
@@ -77,4 +78,11 @@ export function Keys() {
       {keys.length === 0 ? <p className={`muted ${css.none}`}>{t('noKeys')}</p> : list}
     </>
   )
+}
+
+/** What a key is for that connecting an agent has created, in place of its name. */
+function purposeOf(name: string): string {
+  const [, kind, scope = ''] = /^(connect|gateway): (.+)$/.exec(name) ?? []
+  if (kind === undefined) return name
+  return kind === 'connect' ? t('keyOfGateway', { scope }) : t('keyOfEntries', { scope })
 }

@@ -64,7 +64,7 @@ export const t = texts('welcome', {
   compare: 'Compare',
   inAgent: 'In {agent}: differs in {places}',
   notChecked: 'Not checked',
-  already: 'Imported already',
+  already: 'Already imported',
   refused: 'Cannot be imported',
   secrets: 'Secrets',
   plain: { one: '{count} value is in plain text', other: '{count} values are in plain text' },

@@ -6,10 +6,10 @@ import { showDone, showFailure } from './toasts.tsx'
 const t = texts('notify-me', {
   on: 'Notify me',
   off: 'Stop notifying me',
-  done: 'This browser now tells you when a server crashes or its tools change.',
+  done: 'This browser now notifies you when a server crashes or its tools change.',
   denied:
     'The browser does not allow notifications from this address. Its settings for this site can change that.',
-  unsupported: 'This browser has no notifications.',
+  unsupported: 'This browser does not support notifications.',
 })
 
 /** The button that asks the browser for notifications; it never asks by itself. */

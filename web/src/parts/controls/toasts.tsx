@@ -1,5 +1,5 @@
 import { notifications } from '@mantine/notifications'
-import { ApiError } from '../../data/api.ts'
+import { ApiError, Unreachable } from '../../data/api.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Glyph } from '../marks/Glyph.tsx'
 import { Act } from './Act.tsx'
@@ -57,7 +57,7 @@ export function showDone(title: string, message = ''): void {
 
 /** What happened, and the hint. A failed change has already returned to what it was. */
 export function showFailure(error: unknown, title: string = t('failed')): void {
-  const hint = error instanceof ApiError ? error.hint : undefined
+  const hint = error instanceof ApiError || error instanceof Unreachable ? error.hint : undefined
   const said = error instanceof Error ? error.message : String(error)
   notifications.show({
     title,

@@ -13,7 +13,7 @@ export const t = texts('server-parts', {
   signInAgain: 'Sign in again',
   signOut: 'Sign out',
   signedOut: 'Signed out of {name}',
-  opened: 'Sign in in the new tab',
+  opened: 'Sign in on the new tab',
   openedText:
     'This page notices when you are done. If no tab opened, allow pop-ups for this page and try again.',
   more: 'More for {name}',

@@ -1,4 +1,4 @@
-import { ApiError, needsPermission } from '../../data/api.ts'
+import { ApiError, needsPermission, Unreachable } from '../../data/api.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Act } from '../controls/Act.tsx'
 import { openTokenDialog } from '../controls/token-dialog.ts'
@@ -8,9 +8,8 @@ const t = texts('error', {
   needed: 'This needs permission.',
   how: 'Run "toolroom open" in a terminal, or paste your token.',
   paste: 'Paste token',
-  unreachable: 'Toolroom did not answer.',
   again: 'Try again',
-  failed: 'This could not be read.',
+  failed: 'This could not be loaded.',
 })
 
 interface Props {
@@ -21,18 +20,19 @@ interface Props {
 /** What happened, the evidence, what to do, and the code with its page. */
 export function ErrorState({ error, onRetry }: Props) {
   if (needsPermission(error)) return <NeedsPermission />
-  const known = error instanceof ApiError ? error : undefined
+  const known = error instanceof ApiError || error instanceof Unreachable ? error : undefined
+  const code = error instanceof ApiError ? error.code : undefined
   return (
     <div role="alert">
       <CauseStrip
         tone="err"
-        sentence={known?.message ?? (error instanceof TypeError ? t('unreachable') : t('failed'))}
-        evidence={known || error instanceof TypeError ? undefined : messageOf(error)}
+        sentence={known?.message ?? t('failed')}
+        evidence={known ? undefined : messageOf(error)}
         advice={known?.hint}
       >
-        {known?.code && (
-          <a className="mono" href={`/docs/errors/${known.code}`}>
-            {known.code}
+        {code && (
+          <a className="mono" href={`/docs/errors/${code}`}>
+            {code}
           </a>
         )}
         {onRetry && (

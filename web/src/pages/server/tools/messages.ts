@@ -7,7 +7,7 @@ export const t = texts('server-tools', {
   switchOff: { one: 'Switch {count} off', other: 'Switch {count} off' },
   on: 'On',
   tool: 'Tool',
-  badges: 'Marks',
+  badges: 'Annotations',
   tokens: '~Tokens',
   calls: 'Calls, 7 d',
   p95: 'p95',
@@ -41,5 +41,5 @@ export const t = texts('server-tools', {
   diffOf: 'Change of {tool}{field}',
   switchedOff: { one: 'Switched {count} tool off', other: 'Switched {count} tools off' },
   atOnce: 'Agents behind the gateway see it now',
-  noDiff: 'The log no longer has the words that changed.',
+  noDiff: 'The log no longer has the text of this change.',
 })
