@@ -21,7 +21,7 @@ async function main(argv: readonly string[]): Promise<void> {
     (loadCompiled(join(dirname(file), UP_FILE)) as Up).up(words, file, options)
   if (isService(argv)) return void (await startService([]))
   const isBridge = argv[0] === 'connect'
-  if (isBridge && (await import('./cli/bridge/connect.ts')).connect(argv.slice(1)) !== 'help') return
+  if (isBridge && (await import('./cli/bridge/connect.ts')).connect(argv.slice(1), file) !== 'help') return
   const words = isBridge ? ['help', 'connect'] : argv
   return (await import('./cli/dispatch.ts')).dispatch(words, { file, startService })
 }

@@ -34,6 +34,8 @@ export interface Deps extends Omit<EditDeps, 'writer'> {
   /** The folder where we record which agents' locks we hold. */
   readonly lockLedger: string
   readonly backups: Backups
+  /** How the service is started by agents: known while one of them is connected. */
+  readonly start: { readonly record: () => void; readonly forget: () => void }
   readonly now: () => number
   readonly view: GatewayView & Pick<ConstructorParameters<typeof ServerUsers>[0], 'keys' | 'mayUse'>
   readonly onTrouble: (sentence: string, error: unknown) => void
@@ -53,9 +55,12 @@ export class Agents {
   readonly #users: ServerUsers
   readonly #watcher: FileWatcher
   readonly #unsubscribe: () => void
+  /** The gateway keys in agents' files. */
+  #keys: ReadonlySet<string>
 
   constructor(deps: Deps) {
     this.#deps = deps
+    this.#keys = this.#keysNow()
     this.#writer = new FileWriter({ ...deps, store: deps.ownership, cleanUp: () => this.#cleanUp() })
     this.edit = new Edit({ ...deps, writer: this.#writer })
     this.#undo = new Undo({ ...deps, writer: this.#writer })
@@ -75,6 +80,7 @@ export class Agents {
     })
     this.#unsubscribe = deps.facts.on('agent_changed', ({ by, path }) => {
       if (by !== 'toolroom') return
+      this.#keepStart()
       for (const target of this.#targetsOf(AGENTS))
         if (target.config.path === path) this.#watcher.expect(target)
     })
@@ -83,6 +89,8 @@ export class Agents {
   /** Cleans up after a crash, then watches the files. */
   async open(): Promise<void> {
     await this.#writer.recover()
+    this.#keepStart() // the clean-up may have completed a change
+    if (this.#keys.size === 0) this.#deps.start.forget()
     this.#watcher.open()
     await this.#users.open()
   }
@@ -216,6 +224,23 @@ export class Agents {
     releaseLeftLocks(lockLedger)
     const unfinished = ownership.pending().flatMap(({ files }) => files.map(({ path }) => path))
     removeStaleTemps([...this.#targetsOf(AGENTS).map(({ config }) => config.path), ...unfinished])
+  }
+
+  /** Recorded when an agent is connected, forgotten with the last one. */
+  #keepStart(): void {
+    const { start, onTrouble } = this.#deps
+    const before = this.#keys
+    this.#keys = this.#keysNow()
+    try {
+      if ([...this.#keys].some((key) => !before.has(key))) start.record()
+      else if (before.size > 0 && this.#keys.size === 0) start.forget()
+    } catch (error) {
+      onTrouble('how agents start the service could not be recorded', error)
+    }
+  }
+
+  #keysNow(): Set<string> {
+    return new Set(this.#deps.ownership.all().flatMap(({ keys = [] }) => keys))
   }
 
   #recordOf({ config }: ConfigTarget): KnownFile['record'] {

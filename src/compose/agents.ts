@@ -9,6 +9,7 @@ import { importEntry } from '../import/read/agent-file/import-agent-entry.ts'
 import type { Config } from '../kernel/config/config.ts'
 import { lastingProgram, removeUnusedCopies } from '../kernel/config/npx-program-copy.ts'
 import { serviceFile } from '../kernel/config/paths.ts'
+import { forgetStart, recordStart } from '../kernel/config/recorded-start.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { HttpServer } from '../servers/http/http-servers.schema.ts'
 import type { HttpServers } from '../servers/http/http-servers.service.ts'
@@ -20,7 +21,7 @@ import type { Basics } from './basics.ts'
 import type { GatewayAndServers } from './gateway-and-servers.ts'
 
 /** The program of agents' bridges, for tests that run the sources. */
-const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+export const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 /** The agents, connected to the registered servers and to the gateway. */
 export async function openAgents(
@@ -49,6 +50,7 @@ export async function openAgents(
     gateway: {
       // A service that listens on all interfaces is reached by agents at the loopback address.
       address: () => address.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//127.0.0.1'),
+      data: folder,
       program: { command: process.execPath, ...lastingProgram(mainFile, folder) },
       draft: (agent_type, name, by) => keys.draft({ agent_type, name }, by),
       removalOf: keys.removalOf,
@@ -59,6 +61,7 @@ export async function openAgents(
           .filter((key) => key.agent_type === agentType && key.name === name)
           .map(({ id }) => id),
     },
+    start: { record: () => recordStart(config, mainFile), forget: () => forgetStart(folder) },
     now: Date.now,
     offers,
     secretOf: (name) => namedSecrets.current(name)?.value,

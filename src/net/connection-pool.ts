@@ -44,6 +44,12 @@ export class ConnectionPool {
     return this.#routes.get(url.origin)
   }
 
+  /** Whether a connection to this origin is open, used or idle. */
+  isConnectedTo(url: URL): boolean {
+    const { sockets = {}, freeSockets = {} } = this.routeTo(url)?.agent ?? {}
+    return [sockets, freeSockets].some((open) => Object.keys(open).length > 0)
+  }
+
   /** Does not connect yet. Throws a RemoteFailure when the proxy setting is invalid. */
   async open(url: URL): Promise<Route> {
     const proxy = this.#network.proxyFor?.(url)

@@ -131,6 +131,11 @@ export class HttpClient {
     throw new RemoteFailure('too_many_redirects', `${url.host} redirects too often`, hint)
   }
 
+  /** Whether a connection to this origin is open, used or idle. */
+  isConnectedTo(url: URL): boolean {
+    return this.#pool.isConnectedTo(url)
+  }
+
   /** Ends all requests and connections. Pending and later requests reject with `reason`. */
   close(reason = new Error('The HTTP client was closed')): void {
     this.#closed ??= reason

@@ -288,6 +288,39 @@ describe('the task of Windows', () => {
   })
 })
 
+test.each([
+  ['linux', 'systemctl --user', ['reset-failed toolroom.service', 'start toolroom.service']],
+  ['darwin', 'launchctl', [/^print gui\/-?\d+\/dev\.toolroom$/, /^kickstart gui\/-?\d+\/dev\.toolroom$/]],
+  ['win32', 'schtasks', ['/run /tn Toolroom-zoë']],
+] as const)(
+  'on %s a program can be installed for the next login only, is started later, and belongs to one data folder',
+  async (os, tool, starting) => {
+    const data = ownFolder()
+    const config = configOf(os, data, { ...windows, TOOLROOM_HOME: data })
+    const { lines, run } = recorded(() => '')
+    const file = join(data, 'login-task.xml')
+    const manager =
+      os === 'win32'
+        ? new TaskScheduler({ file, data, env: windows, userName: 'zoë', run })
+        : managerHere(config, run)
+    const program = { ...PROGRAM, data, env: { ...PROGRAM.env, TOOLROOM_HOME: data } }
+    expect(manager.serves(data)).toBe(false)
+    await manager.install(program, 'login')
+    expect(lines.join('\n')).not.toMatch(/ restart|bootstrap|kickstart|\/run/)
+    expect([manager.serves(data), manager.serves(`${data}-2`)]).toEqual([true, false])
+    expect(await manager.problem()).toBeNull()
+    lines.length = 0
+    await manager.start()
+    expect(lines).toEqual(
+      starting.map((line) =>
+        typeof line === 'string'
+          ? `${tool} ${line}`
+          : expect.stringMatching(new RegExp(`^${tool} ${line.source.slice(1)}`)),
+      ),
+    )
+  },
+)
+
 test.each(['linux', 'darwin', 'win32'] as const)(
   'service install --dry-run on %s prints the file and the commands, and changes nothing',
   async (os) => {

@@ -56,6 +56,7 @@ export async function openEdit(home: string) {
       addresses += 1
       return 'http://127.0.0.1:1'
     },
+    data: '/data',
     program: { command: 'node', mainFile: 'main.js', keep: async () => {} },
     draft: (agent_type: string, name: string, by: Caller) => keys.draft({ agent_type, name }, by),
     removalOf: keys.removalOf,

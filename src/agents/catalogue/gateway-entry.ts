@@ -7,6 +7,8 @@ export const GATEWAY_ENTRY = 'toolroom'
 export interface GatewayAddress {
   /** The URL of Toolroom. */
   readonly address: () => string
+  /** The data folder, through which a bridge finds Toolroom at any port, and starts it. */
+  readonly data: string
   /** Node and our own main file, for agents that accept only local commands. Nothing is downloaded. */
   readonly program: {
     readonly command: string
@@ -26,31 +28,37 @@ interface Entry {
 
 const BEARER = 'Bearer tk_'
 const KEY = 'TOOLROOM_KEY'
+const FIXED = 'TOOLROOM_URL'
 
 export function gatewayEntry(
-  { address, program }: GatewayAddress,
+  { address, data, program }: GatewayAddress,
   { key, serverId, bridge }: Entry,
 ): Definition {
   if (bridge) {
     const args = [program.mainFile, 'connect', ...(serverId === null ? [] : ['--server', serverId])]
-    const env = { [KEY]: key, TOOLROOM_URL: address() }
+    const env = { [KEY]: key, TOOLROOM_HOME: data }
     return { type: 'stdio', command: program.command, args, env, cwd: null }
   }
   const url = `${address()}/mcp${serverId === null ? '' : `/${serverId}`}`
   return { type: 'http', url, headers: { Authorization: `Bearer ${key}` } }
 }
 
-/** Reads an entry that `gatewayEntry` made, also one with the address of an earlier start; undefined for any other. */
+/**
+ * Reads an entry that `gatewayEntry` made, also one with the address of an earlier start; undefined for any other. `starts`:
+ * its bridge may start Toolroom. Those of earlier versions have an address, and may not.
+ */
 export function readGatewayEntry(
   definition: Definition | null,
-): Pick<Entry, 'serverId' | 'bridge'> | undefined {
+): (Pick<Entry, 'serverId' | 'bridge'> & { readonly starts: boolean }) | undefined {
   if (definition === null) return undefined
   if (definition.type === 'stdio') {
     const at = definition.args.indexOf('--server')
     const serverId = at < 0 ? null : (definition.args[at + 1] ?? null)
-    return definition.env[KEY] === undefined ? undefined : { serverId, bridge: true }
+    if (definition.env[KEY] === undefined) return undefined
+    const starts = definition.env[FIXED] === undefined && !definition.args.includes('--url')
+    return { serverId, bridge: true, starts }
   }
   const isOurs = Object.values(definition.headers).some((value) => value.startsWith(BEARER))
   const path = isOurs ? /\/mcp(?:\/([\w.-]+))?$/.exec(definition.url) : null
-  return path ? { serverId: path[1] ?? null, bridge: false } : undefined
+  return path ? { serverId: path[1] ?? null, bridge: false, starts: false } : undefined
 }

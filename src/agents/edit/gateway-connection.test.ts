@@ -56,7 +56,7 @@ test('an agent that supports no URL gets a working bridge command', async () => 
   expect(report.diff).not.toContain('tk_')
   const { command, args, env, ...rest } = JSON.parse(textOf(home, DESKTOP)).mcpServers.toolroom
   expect({ command, args, rest }).toEqual({ command: process.execPath, args: [MAIN, 'connect'], rest: {} })
-  expect(env).toEqual({ TOOLROOM_KEY: expect.stringMatching(/^tk_/), TOOLROOM_URL: service.address })
+  expect(env).toEqual({ TOOLROOM_KEY: expect.stringMatching(/^tk_/), TOOLROOM_HOME: service.data })
   const bridge = openBridge({ env })
   expect(await bridge.greet()).toMatchObject({ result: { serverInfo: { name: 'toolroom' } } })
   expect(await done(service, 'POST', '/claude-desktop/disconnect')).toMatchObject({ removed: ['toolroom'] })
@@ -149,7 +149,7 @@ describe('gateway entries', () => {
     await done(service, 'PUT', '/claude-desktop/servers', { ...via, server_ids: ['echo'] })
     const { args, env } = JSON.parse(textOf(home, DESKTOP)).mcpServers.echo
     expect(args).toEqual([MAIN, 'connect', '--server', 'echo'])
-    expect(env.TOOLROOM_URL).toBe(service.address)
+    expect(env.TOOLROOM_HOME).toBe(service.data)
     const refused = [
       [{ ...via, servers: { mine: { command: 'x' } } }, 422],
       [{ ...via, server_ids: ['unknown'] }, 404],

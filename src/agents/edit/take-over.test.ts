@@ -19,6 +19,7 @@ import { takeOver } from './take-over.ts'
 
 const GATEWAY = {
   address: () => 'http://127.0.0.1:1',
+  data: '/data',
   program: { command: 'node', mainFile: 'main.js', keep: async () => {} },
 }
 

@@ -160,21 +160,29 @@ export function gridFields(
   visible: Visible,
   chosen: readonly string[] | null,
   seenAt: number | undefined,
-): Required<Pick<AgentSummary, 'visible' | 'gateway_servers' | 'connected_via' | 'last_seen_at'>> {
+): Required<
+  Pick<AgentSummary, 'visible' | 'gateway_servers' | 'connected_via' | 'starts_toolroom' | 'last_seen_at'>
+> {
+  const gateways = gatewaysIn(files)
+  const isConnected = gateways.length > 0
   return {
     visible,
     gateway_servers: chosen && [...chosen],
-    connected_via: leadsToGateway(files) ? 'gateway' : entries.some(isLinked) ? 'direct' : null,
+    connected_via: isConnected ? 'gateway' : entries.some(isLinked) ? 'direct' : null,
+    starts_toolroom: isConnected && gateways.every(({ starts }) => starts),
     last_seen_at: seenAt === undefined ? null : isoTime(seenAt),
   }
 }
 
-const leadsToGateway = (files: readonly KnownFile[]): boolean =>
-  files.some(({ state }) =>
-    state.entries.some(({ definition, enabled }) => enabled !== false && definition && isGateway(definition)),
+const gatewaysIn = (files: readonly KnownFile[]) =>
+  files.flatMap(({ state }) =>
+    state.entries.flatMap(({ definition, enabled }) => {
+      const gateway = definition && enabled !== false && gatewayOf(definition)
+      return gateway ? [gateway] : []
+    }),
   )
 
-const isGateway = memo((definition: Definition): boolean => readGatewayEntry(definition) !== undefined)
+const gatewayOf = memo((definition: Definition) => readGatewayEntry(definition) ?? null)
 
 const isLinked = ({ linked_server_id, enabled, parked }: EntryView): boolean =>
   linked_server_id !== null && enabled !== false && !parked

@@ -135,6 +135,9 @@ const AgentSummary = Type.Object({
           'With `include=tools`. `gateway`: an entry leads to Toolroom. `direct`: entries start or reach registered servers themselves',
       }),
     ),
+    starts_toolroom: boolean(
+      'With `include=tools`. Its entry is a command that may start Toolroom when it is not running. With a URL, it has no tools then',
+    ),
     last_seen_at: orNull(
       Type.String({
         ...Timestamp,

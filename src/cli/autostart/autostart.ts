@@ -3,13 +3,14 @@ import type { Config } from '../../kernel/config/config.ts'
 import { runningInstance } from '../../kernel/config/find-running-instance.ts'
 import { lastingProgram } from '../../kernel/config/npx-program-copy.ts'
 import { serviceFile } from '../../kernel/config/paths.ts'
+import { pathWithoutNpm } from '../../kernel/config/recorded-start.ts'
 import { prepareDataFolder } from '../../kernel/config/system/data-folder.ts'
 import { type Answer, type Context, dryRun, type Run } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 import { untilReady } from '../service/start-detached.ts'
 import { stopService } from '../service/stop-service.ts'
 import { Launchd } from './launchd.ts'
-import type { Program, RunTool, ServiceManager } from './service-manager.ts'
+import { type Program, type RunTool, runToolWith, type ServiceManager } from './service-manager.ts'
 import { Systemd } from './systemd.ts'
 import { TaskScheduler } from './task-scheduler.ts'
 
@@ -19,12 +20,7 @@ export const installService: Run = async (context) => {
   const manager = managerHere(config)
   const { data } = config.folders
   const lasting = lastingProgram(mainFile, data)
-  const program = {
-    command: process.execPath,
-    mainFile: lasting.mainFile,
-    data,
-    env: environment(data, config.platform.env),
-  }
+  const program = programOf(config, lasting.mainFile)
   if (given.is('dry-run')) return planned(manager, program)
   await asFailure(manager.check())
   prepareDataFolder(data)
@@ -33,7 +29,7 @@ export const installService: Run = async (context) => {
   await during('Starting', asFailure(manager.install(program)))
   const instance = await during(
     'Starting',
-    untilReady(data, () => refuseFailed(manager)),
+    untilReady(data, () => asFailure(manager.refuseFailed())),
   )
   if (!instance) throw new Failure('timeout', 'The service does not answer', `See ${manager.logCommand}`)
   const { pid, address } = instance
@@ -60,25 +56,44 @@ async function makeRoom(manager: ServiceManager, context: Context): Promise<void
   context.note(`Stopped the Toolroom that was running (process ${running.pid}); the service takes its place`)
 }
 
-async function refuseFailed(manager: ServiceManager): Promise<void> {
-  const { failed } = await asFailure(manager.state())
-  if (failed) throw new Failure('failed', 'The service has ended with an error', `See ${manager.logCommand}`)
-}
-
 /** What the terminal has and the service manager does not: where programs are found, and where our files are. */
-function environment(data: string, env: Readonly<Record<string, string | undefined>>): Program['env'] {
-  const { PATH = '', XDG_CONFIG_HOME, NODE_EXTRA_CA_CERTS } = env
-  const folders = PATH.split(':').filter((folder) => folder !== '' && !OF_NPM.test(folder))
-  return {
-    PATH: folders.join(':'),
+function programOf({ folders, platform }: Pick<Config, 'folders' | 'platform'>, mainFile: string): Program {
+  const { data } = folders
+  const { PATH = '', XDG_CONFIG_HOME, NODE_EXTRA_CA_CERTS } = platform.env
+  const env = {
+    PATH: pathWithoutNpm(PATH, platform.os),
     TOOLROOM_HOME: data,
     ...(XDG_CONFIG_HOME && { XDG_CONFIG_HOME }),
     ...(NODE_EXTRA_CA_CERTS && { NODE_EXTRA_CA_CERTS }),
   }
+  return { command: process.execPath, mainFile, data, env }
 }
 
-/** Folders that npm and npx add to PATH while they run. */
-const OF_NPM = /\/node_modules\/(?:\.bin|npm\/)|\/_npx\//
+/** Whether the service manager starts the service of this data folder, and why it cannot. Changes nothing. */
+export async function stateAtLogin(config: Pick<Config, 'folders' | 'platform'>) {
+  try {
+    const manager = managerHere(config, runToolWith(config.platform.env))
+    const isServed = manager.serves(config.folders.data)
+    const problem = (await manager.problem()) ?? (isServed ? null : manager.occupied())
+    const starts_at_login = problem === null && isServed && (await manager.state()).enabled
+    return { manager: manager.name, file: manager.file, starts_at_login, problem }
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error)
+    return { manager: null, file: null, starts_at_login: false, problem }
+  }
+}
+
+/** The service manager starts the service at every login. The one that runs now goes on. */
+export async function installAtLogin(
+  config: Pick<Config, 'folders' | 'platform'>,
+  mainFile: string,
+): Promise<void> {
+  const lasting = lastingProgram(mainFile, config.folders.data)
+  const manager = managerHere(config, runToolWith(config.platform.env))
+  await manager.check()
+  await lasting.keep()
+  await manager.install(programOf(config, lasting.mainFile), 'login')
+}
 
 function planned(manager: ServiceManager, program: Program): Answer {
   const text = manager.describe(program)
@@ -145,11 +160,23 @@ export function managerHere(
   )
 }
 
+/** The service manager that starts the service of this data folder; undefined if none was told to. */
+export async function installedManager(
+  config: Pick<Config, 'platform' | 'folders'>,
+  run: RunTool,
+): Promise<ServiceManager | undefined> {
+  const { os } = config.platform
+  if (!['linux', 'darwin', 'win32'].includes(os)) return undefined
+  const manager = managerHere(config, run)
+  return manager.serves(config.folders.data) && (await manager.state()).installed ? manager : undefined
+}
+
 /** What the service manager refuses ends the command with its sentence. */
 async function asFailure<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
+    if (error instanceof Failure) throw error
     const why = error instanceof Error ? error.message : String(error)
     throw new Failure(
       'failed',

@@ -75,19 +75,45 @@ export class Launchd extends ServiceManager {
     await this.#control('print', this.#domain)
   }
 
+  async problem(): Promise<string | null> {
+    return this.#control('print', this.#domain).then(
+      () => null,
+      ({ message }: Error) => `The launchd of this user cannot be reached: ${message}`,
+    )
+  }
+
   /** An agent that the user has disabled cannot be loaded, and neither can one that is still ending. */
-  async install(program: Program): Promise<void> {
+  async install(program: Program, from = 'now'): Promise<void> {
     await this.writeFileFor(program, async () => {
-      await this.#unload()
-      rmSync(this.#log, { force: true }) // its last line may be an earlier refusal
+      if (from === 'now') await this.#unload()
       await this.#control('enable', this.#target)
-      await this.#control('bootstrap', this.#domain, this.file)
+      if (from === 'now') await this.#load()
     })
+  }
+
+  async start(): Promise<void> {
+    if ((await this.#shown()) === undefined) return this.#load()
+    this.#forgetRefusal()
+    await this.#control('kickstart', this.#target)
+  }
+
+  async #load(): Promise<void> {
+    this.#forgetRefusal()
+    await this.#control('bootstrap', this.#domain, this.file)
+  }
+
+  /** The last line of the log may be that of an earlier start. */
+  #forgetRefusal(): void {
+    rmSync(this.#log, { force: true })
   }
 
   async uninstall(): Promise<void> {
     await this.#unload()
     this.removeFile()
+  }
+
+  protected markOf(data: string): string {
+    return `<key>TOOLROOM_HOME</key><string>${xmlText(data)}</string>`
   }
 
   protected async serviceState() {

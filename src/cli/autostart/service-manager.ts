@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { makeFolder, writeDurably } from '../../kernel/files/durable-file.ts'
 import { readForeign } from '../../kernel/files/foreign-file.ts'
+import { Failure } from '../run/failure.ts'
 
 /** What the service manager of the operating system knows about Toolroom. */
 export interface ServiceState {
@@ -56,10 +57,19 @@ export abstract class ServiceManager {
   abstract describe(program: Program): string
   /** Throws a sentence if it cannot be used here. */
   abstract check(): Promise<void>
-  /** Writes the file, and starts the program now and at every login. Throws a sentence, after taking everything back. */
-  abstract install(program: Program): Promise<void>
+  /** Why it cannot be used here, or null. Changes nothing. */
+  abstract problem(): Promise<string | null>
+  /**
+   * Writes the file, and starts the program at every login, by default also now. Throws a sentence, after taking everything
+   * back.
+   */
+  abstract install(program: Program, from?: 'now' | 'login'): Promise<void>
+  /** Starts the installed program. */
+  abstract start(): Promise<void>
   /** Stops the program and removes the file. */
   abstract uninstall(): Promise<void>
+  /** What the file contains if it starts the program with this data folder. */
+  protected abstract markOf(data: string): string
   /** What it knows about the service of our file; undefined if it does not know the service. */
   protected abstract serviceState(): Promise<Omit<ServiceState, 'file' | 'installed'> | undefined>
 
@@ -68,16 +78,35 @@ export abstract class ServiceManager {
     return { file: this.file, installed: known !== undefined, ...(known ?? NOT_INSTALLED) }
   }
 
+  /** Whether our file is there, and is that of this data folder. */
+  serves(data: string): boolean {
+    const text = this.#read()
+    return text?.includes(OURS) === true && text.includes(this.markOf(data))
+  }
+
+  /** Throws if the program has ended with an error, and is not started again. */
+  async refuseFailed(): Promise<void> {
+    const { failed } = await this.state()
+    if (failed) throw new Failure('failed', 'The service has ended with an error', `See ${this.logCommand}`)
+  }
+
   /** What else the user may want to do. */
   hint(): string | null {
     return null
   }
 
+  /** What the file is if it does not belong to this data folder; null if there is none. */
+  occupied(): string | null {
+    const text = this.#read()
+    if (text === undefined) return null
+    return text.includes(OURS)
+      ? `${this.file} starts the Toolroom of another data folder`
+      : `${this.file} exists and was not written by Toolroom`
+  }
+
   /** Throws for a file of another program. */
   protected refuseForeignFile(): void {
-    const text = this.#read()
-    if (text !== undefined && !text.includes(OURS))
-      throw new Error(`${this.file} exists and was not written by Toolroom`)
+    if (this.#read()?.includes(OURS) === false) throw new Error(this.occupied() ?? '')
   }
 
   /** Writes the file for `work`, and takes that back if `work` fails. */
@@ -118,16 +147,20 @@ const TIMEOUT_MS = 60_000
 /** Runs a program of the operating system to its end. Rejects with a sentence that has its last line. */
 export type RunTool = (command: string, args: readonly string[]) => Promise<string>
 
-export const runTool: RunTool = (command, args) =>
-  new Promise((resolve, reject) => {
-    const env = { ...process.env, LC_ALL: 'C', SYSTEMD_COLORS: '0' }
-    execFile(command, args, { timeout: TIMEOUT_MS, env, windowsHide: true }, (error, stdout, stderr) => {
-      if (!error) return resolve(stdout)
-      const end = typeof error.code === 'number' ? `exit code ${error.code}` : error.message
-      const line = stderr.trim().split('\n').at(-1) || end
-      reject(new Error(`${[command, ...args].join(' ')} failed: ${line}`))
+export const runToolWith =
+  (variables: NodeJS.ProcessEnv): RunTool =>
+  (command, args) =>
+    new Promise((resolve, reject) => {
+      const env = { ...variables, LC_ALL: 'C', SYSTEMD_COLORS: '0' }
+      execFile(command, args, { timeout: TIMEOUT_MS, env, windowsHide: true }, (error, stdout, stderr) => {
+        if (!error) return resolve(stdout)
+        const end = typeof error.code === 'number' ? `exit code ${error.code}` : error.message
+        const line = stderr.trim().split('\n').at(-1) || end
+        reject(new Error(`${[command, ...args].join(' ')} failed: ${line}`))
+      })
     })
-  })
+
+export const runTool: RunTool = runToolWith(process.env)
 
 /** What XML 1.0 cannot express, not even as a reference. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find

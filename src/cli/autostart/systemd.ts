@@ -46,17 +46,33 @@ export class Systemd extends ServiceManager {
     await this.#control('daemon-reload')
   }
 
-  async install(program: Program): Promise<void> {
+  async problem(): Promise<string | null> {
+    return this.#control('show', '--property=Version').then(
+      () => null,
+      ({ message }: Error) =>
+        message.includes('ENOENT')
+          ? 'This system has no systemd'
+          : `There is no session of systemd for this user, as in a container or after su (${message})`,
+    )
+  }
+
+  async install(program: Program, from = 'now'): Promise<void> {
     try {
       await this.writeFileFor(program, async () => {
         await this.#control('daemon-reload')
         await this.#control('enable', this.#unit)
-        await this.#control('restart', this.#unit) // also starts it
+        if (from === 'now') await this.#control('restart', this.#unit) // also starts it
       })
     } catch (error) {
       this.#removeEmptyFolders()
       throw error
     }
+  }
+
+  /** An earlier failure, or many starts, would prevent it. */
+  async start(): Promise<void> {
+    await this.#control('reset-failed', this.#unit).catch(() => {}) // it is not loaded
+    await this.#control('start', this.#unit)
   }
 
   async uninstall(): Promise<void> {
@@ -65,6 +81,10 @@ export class Systemd extends ServiceManager {
     this.#removeEmptyFolders()
     await this.#control('daemon-reload')
     await this.#control('reset-failed').catch(() => {}) // only forgets that an earlier run failed
+  }
+
+  protected markOf(data: string): string {
+    return `Environment=${quotedText(`TOOLROOM_HOME=${data}`)}\n`
   }
 
   protected async serviceState() {

@@ -101,18 +101,30 @@ export class TaskScheduler extends ServiceManager {
       throw new Error(`The task ${this.#task} exists and was not made by Toolroom`)
   }
 
-  async install(program: Program): Promise<void> {
+  async problem(): Promise<string | null> {
+    return null // every user of Windows has it
+  }
+
+  async install(program: Program, from = 'now'): Promise<void> {
     await this.writeFileFor(program, async () => {
       // A new task has no last result, which may be an earlier refusal. Mostly there is no task to delete.
       await this.run('schtasks', this.#delete).catch(() => {})
       await this.run('schtasks', this.#create)
-      await this.run('schtasks', this.#start)
+      if (from === 'now') await this.start()
     })
+  }
+
+  async start(): Promise<void> {
+    await this.run('schtasks', this.#start)
   }
 
   async uninstall(): Promise<void> {
     await this.run('schtasks', this.#delete)
     this.removeFile()
+  }
+
+  protected markOf(data: string): string {
+    return xmlText(quoted(data))
   }
 
   protected async serviceState() {

@@ -1,14 +1,19 @@
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { Bridge } from './bridge.ts'
 import { Link } from './gateway-link.ts'
 
 /** A bridge in this process. */
-function bridgeTo(find: () => string | undefined, timeoutMs = 5000) {
+function bridgeTo(
+  find: () => string | undefined,
+  timeoutMs = 5000,
+  start?: () => Promise<string | undefined>,
+) {
   const output: { lines: unknown[]; warnings: string[] } = { lines: [], warnings: [] }
   const bridge = new Bridge({
-    link: new Link({ find, key: 'tk_test' }),
+    link: new Link({ find, start, key: 'tk_test' }),
     write: (line) => void output.lines.push(JSON.parse(line.toString())),
     warn: (sentence) => void output.warnings.push(sentence),
     unavailable: 'Toolroom is not running',
@@ -43,6 +48,81 @@ const unavailable = (id: number) => ({
   id,
   error: { code: -31_503, message: 'Toolroom is not running' },
 })
+
+test('the first request starts Toolroom and waits for it, and a sentence about a start that failed comes at once', async () => {
+  const url = await listen((request, response) => void answer(request, response))
+  let isUp = false
+  let starts = 0
+  const started = bridgeTo(
+    () => (isUp ? url() : undefined),
+    60_000,
+    async () => {
+      starts += 1
+      isUp = true
+      return undefined
+    },
+  )
+  started.send({ id: 1, method: 'tools/list' })
+  await expect.poll(() => started.output.lines).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }])
+  expect(starts).toBe(1)
+
+  const failed = bridgeTo(
+    () => undefined,
+    3_600_000,
+    async () => 'It could not be started',
+  )
+  failed.send({ id: 1, method: 'initialize' })
+  await expect
+    .poll(() => failed.output.lines)
+    .toEqual([{ jsonrpc: '2.0', id: 1, error: { code: -31_503, message: 'It could not be started' } }])
+  expect(failed.output.warnings).toEqual(['It could not be started'])
+})
+
+test('a ping, a notification and a subscription that is renewed start nothing, so that a stop lasts', async () => {
+  let isOpen = true
+  let missed = 0
+  let starts = 0
+  const url = await listen((request) => {
+    isOpen = false
+    request.socket.destroy()
+  })
+  const find = () => {
+    if (isOpen) return url()
+    missed += 1
+    return undefined
+  }
+  const start = async () => {
+    starts += 1
+    return undefined
+  }
+  const { output, send } = bridgeTo(find, 300, start)
+  send({ id: 'l', method: 'subscriptions/listen' })
+  await expect.poll(() => missed).toBeGreaterThan(1)
+  send({ method: 'notifications/initialized' })
+  send({ id: 1, method: 'ping' })
+  await expect.poll(() => output.lines).toEqual([unavailable(1)])
+  expect(starts).toBe(0)
+})
+
+test('the address is looked up when a connection is opened, and not for each request', async () => {
+  const url = await listen((request, response) => void answer(request, response))
+  let lookups = 0
+  const { output, send } = bridgeTo(() => {
+    lookups += 1
+    return url()
+  })
+  for (const id of [1, 2, 3]) {
+    send({ id, method: 'tools/list' })
+    await expect.poll(() => output.lines.length).toBe(id)
+  }
+  expect(lookups).toBe(1)
+})
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { id } = (await json(request)) as { id: number }
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify({ jsonrpc: '2.0', id, result: {} }))
+}
 
 test('a request whose connection breaks three times fails', async () => {
   let count = 0

@@ -87,6 +87,7 @@ export class Bridge {
     }
     const pending = { request: message, abort: new AbortController(), isCancelled: false }
     this.#pending.set(idKey(message.id), pending)
+    if (isStarting(message, false)) this.#deps.link.wake()
     this.#enqueue((onSent) => this.#request(pending, until, onSent))
   }
 
@@ -164,6 +165,7 @@ export class Bridge {
       session: this.#legacy.current,
       signal: abort.signal,
       until,
+      isStart: isStarting(request, isRetry),
       onSent,
       write,
       onAnswer: (message, response) => {
@@ -215,7 +217,8 @@ export class Bridge {
     }
   }
 
-  #explain({ cause }: Unavailable): string {
+  #explain({ cause, refusal }: Unavailable): string {
+    if (refusal !== undefined) return refusal
     if (!cause || cause.code === 'connection_refused') return this.#deps.unavailable
     return `Toolroom cannot be reached: ${cause.message}. ${cause.hint}`
   }
@@ -225,6 +228,10 @@ export class Bridge {
     this.#isKeyAccepted = false
   }
 }
+
+/** A ping and a subscription that is renewed come from no user: after `toolroom down`, they start nothing. */
+const isStarting = ({ method }: Request, isRetry: boolean): boolean =>
+  method !== 'ping' && !(method === LISTEN && isRetry)
 
 /** A tool call may have been executed. Every other request can be repeated. */
 const mayRepeat = ({ method }: Request, outcome: Exclude<Outcome, 'answered'>): boolean =>

@@ -14,10 +14,10 @@ const FLAGS = { server: { type: 'string' }, url: { type: 'string' } } as const
 const NEWLINE = Buffer.from('\n')
 
 /**
- * An MCP server on stdio that forwards to the gateway of a running Toolroom. Runs until stdin ends. Returns
- * `help` if that is what the words ask for.
+ * An MCP server on stdio that forwards to the gateway of Toolroom, which it starts if need be. Runs until stdin ends.
+ * Returns `help` if that is what the words ask for.
  */
-export function connect(words: readonly string[]): 'help' | undefined {
+export function connect(words: readonly string[], mainFile: string): 'help' | undefined {
   const parsed = parseWords(words, FLAGS, unknown)
   if (parsed === 'help') return parsed
   const given = new Map([...parsed.flags].map(([name, values]) => [name, values.at(-1) ?? '']))
@@ -46,6 +46,8 @@ export function connect(words: readonly string[]): 'help' | undefined {
         const base = fixed ?? findAddress(data)
         return base === undefined ? undefined : base + path
       },
+      start:
+        fixed !== undefined || env.AGENTS_START_SERVICE === 'false' ? undefined : starter(data, mainFile),
     }),
     write,
     warn: (sentence) => void stderr.write(`toolroom connect: ${sentence}\n`),
@@ -72,6 +74,12 @@ export function connect(words: readonly string[]): 'help' | undefined {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end)
   return undefined
 }
+
+/** The code for it is loaded only then. */
+const starter = (data: string, mainFile: string) => (): Promise<string | undefined> =>
+  import('./start-service.ts')
+    .then(({ startService }) => startService(data, mainFile))
+    .catch((error: unknown) => `Toolroom is not running, and could not be started: ${String(error)}`)
 
 const unknown = (word: string): Error =>
   configError(

@@ -18,6 +18,7 @@ interface Attempt {
   readonly session: Session | undefined
   readonly signal: AbortSignal
   readonly until: number
+  readonly isStart: boolean
   readonly onSent: () => void
   readonly write: (line: Buffer | string) => void
   /** Called before the response is written. */
@@ -28,14 +29,14 @@ interface Attempt {
 
 /** Sends a request once and writes its response, and every message before it, to the agent. */
 export async function sendRequest(link: Link, request: Request, attempt: Attempt): Promise<Outcome> {
-  const { session, signal, until, onSent, write, onAnswer, isDropped } = attempt
+  const { session, signal, until, isStart, onSent, write, onAnswer, isDropped } = attempt
   const headers = headersOf(request, session)
   let status = 0
   let isAnswered = false
   let isStream = false
   let body: unknown
   try {
-    const sending = { method: 'POST', headers, body: request.bytes, signal, until, onSent } as const
+    const sending = { method: 'POST', headers, body: request.bytes, signal, until, isStart, onSent } as const
     const response = await link.send(sending)
     status = response.status
     isStream = status < 300 && isEventStream(response)

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type SpawnOptions, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,12 +23,14 @@ const MAX_BYTES = 1_048_576
 
 /**
  * Starts the service as a process of its own, which outlives this one, and waits until it answers. `words` are the flags of
- * `up`. If one is running already, nothing is started.
+ * `up`; `from` is its environment and working folder if they are not those of this process. If one is running already,
+ * nothing is started.
  */
 export async function startDetached(
   config: Config,
   mainFile: string,
   words: readonly string[] = [],
+  from: Pick<SpawnOptions, 'env' | 'cwd'> = {},
 ): Promise<Started> {
   const { data } = config.folders
   const log_file = join(data, 'up.log')
@@ -42,6 +44,7 @@ export async function startDetached(
     detached: true,
     stdio: ['ignore', log, log],
     windowsHide: true,
+    ...from,
   })
   closeSync(log)
   let end: { readonly code: number | null } | undefined

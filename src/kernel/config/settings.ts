@@ -105,6 +105,13 @@ export const Settings = closed({
     expected: 'none, sandbox or container',
     description: 'Where the processes of new STDIO servers run, unless their definition says so.',
   }),
+  agents_start_service: boolean(
+    'The bridge of a connected agent starts the service when it is not running.',
+    {
+      default: true,
+      expected: 'true or false',
+    },
+  ),
   min_release_age_days: integer('Do not install package versions published more recently than this.', {
     default: 0,
     minimum: 0,
@@ -145,7 +152,13 @@ export const settingRows = (): [label: string, does: string][] =>
   })
 
 /** Settings that take effect at once when they are changed. All others need a restart. */
-const LIVE: readonly SettingName[] = ['auth_token', 'log_level', 'min_release_age_days', 'mcp_registry_url']
+const LIVE: readonly SettingName[] = [
+  'auth_token',
+  'log_level',
+  'agents_start_service', // read by bridges, each time
+  'min_release_age_days',
+  'mcp_registry_url',
+]
 
 /** The settings that the service runs with. */
 export class RunningSettings {
