@@ -6,6 +6,7 @@ import type { Context } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 import { bytes, counted, shortPath } from '../run/human-readable.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
+import { connectedAgents } from '../service/starting-agents.ts'
 import { type Finding, type Fix, hint, none, ok, problem } from './finding.ts'
 
 export const NOT_RUNNING: Finding = hint(
@@ -144,13 +145,38 @@ export async function processFindings(api: Api): Promise<Finding[]> {
 }
 
 /** The agents on this computer, what is wrong with their files, and who gets no tools without the service. */
-export async function agentFindings(api: Api, isRunning: boolean): Promise<Finding[]> {
-  const found = (await agentsOf(api)).flatMap((agent) => findingsOfAgent(agent, isRunning))
+export async function agentFindings(
+  { config, mainFile }: Pick<Context, 'config' | 'mainFile'>,
+  api: Api,
+  isRunning: boolean,
+): Promise<Finding[]> {
+  const agents = await agentsOf(api)
+  const { starting, cutOff } = connectedAgents(isRunning ? [] : agents, config, mainFile)
+  const found = agents.flatMap((agent) => [
+    ...(cutOff.includes(agent) ? [cutOffFinding(agent)] : []),
+    ...(starting.includes(agent) ? [startingFinding(agent)] : []),
+    ...findingsOfAgent(agent, cutOff.includes(agent) || starting.includes(agent)),
+  ])
   return found.length > 0 ? found : [none('no agent was found')]
 }
 
-function findingsOfAgent(agent: AgentSummary, isRunning: boolean): Finding[] {
-  const { agent_type, installed, scopes, drift, connected_via } = agent
+const cutOffFinding = ({ agent_type }: AgentSummary): Finding =>
+  problem(
+    `${agent_type}: it gets its tools through Toolroom, which is not running`,
+    `toolroom up, or toolroom agents disconnect ${agent_type}`,
+  )
+
+const startingFinding = ({ agent_type }: AgentSummary): Finding =>
+  hint(
+    `${agent_type}: it gets its tools through Toolroom, which is not running. Its next call starts it`,
+    'toolroom up',
+  )
+
+/** `isNamed`: there is a finding about it already. */
+function findingsOfAgent(
+  { agent_type, installed, scopes, drift }: AgentSummary,
+  isNamed: boolean,
+): Finding[] {
   const unread = scopes.flatMap(({ path, parse_error, problem: why, exists }) => {
     if (!exists) return []
     if (parse_error) return [problem(`${agent_type}: ${shortPath(parse_error.message)}`)] // begins with the path
@@ -160,11 +186,6 @@ function findingsOfAgent(agent: AgentSummary, isRunning: boolean): Finding[] {
   const differs = changed.map((name) =>
     hint(`${agent_type}: another program has changed ${name}`, `toolroom agents diff ${agent_type}`),
   )
-  const isCutOff = !isRunning && connected_via === 'gateway'
-  const cutOff = problem(
-    `${agent_type}: it gets its tools through Toolroom, which is not running`,
-    `toolroom up, or toolroom agents disconnect ${agent_type}`,
-  )
-  const found = [...(isCutOff ? [cutOff] : []), ...unread, ...differs]
-  return found.length > 0 ? found : installed ? [ok(agent_type)] : []
+  const found = [...unread, ...differs]
+  return found.length > 0 ? found : installed && !isNamed ? [ok(agent_type)] : []
 }

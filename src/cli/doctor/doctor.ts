@@ -35,7 +35,7 @@ async function checkAll(context: Context, api: Api, isRunning: boolean): Promise
     Runtimes: checks.runtimeFindings(api, isRunning),
     Isolation: checks.isolationFindings(api, isRunning),
     ...(context.given.is('online') && { Registry: checks.registryFindings(api) }),
-    Agents: checks.agentFindings(api, isRunning),
+    Agents: checks.agentFindings(context, api, isRunning),
     Processes: checks.processFindings(api),
   }
   const work = Object.entries(parts).map(async ([name, findings]) => ({

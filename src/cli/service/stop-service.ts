@@ -1,27 +1,45 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Instance, runningInstance } from '../../kernel/config/find-running-instance.ts'
 import { dryRun, type Run } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
+import { shortPath } from '../run/human-readable.ts'
 import type { Api } from '../run/service-client.ts'
+import { agentsWithGateway, connectedAgents, namesOf } from './starting-agents.ts'
 
 const STOPPED_MS = 30_000
 const POLL_MS = 50
 
 /** `toolroom down`: stops the service and all its servers. */
-export const down: Run = async ({ api, service, config, given, during }) => {
+export const down: Run = async ({ api, service, config, given, mainFile, during }) => {
   const { address } = service
-  if (given.is('dry-run')) return dryRun({ address }, [`Would stop the Toolroom at ${address}`])
   const data = given.flag('url') === undefined ? config.folders.data : undefined
+  const agents = data === undefined ? [] : await agentsWithGateway(api).catch(() => []) // it must end anyway
+  const { starting } = connectedAgents(agents, config, mainFile)
+  const started_by = starting.map(({ agent_type }) => agent_type)
+  const again = starting.length === 0 || data === undefined ? [] : startedAgain(starting, data)
+  if (given.is('dry-run'))
+    return dryRun({ address, started_by }, [`Would stop the Toolroom at ${address}`, ...again])
   const instance = await during('Stopping', stopService(api, data))
   const who = instance
     ? `Toolroom (process ${instance.pid}) has stopped`
     : `The Toolroom at ${address} is stopping`
   return {
-    json: { address, pid: instance?.pid ?? null, status: instance ? 'stopped' : 'stopping' },
-    lines: [who],
+    json: { address, pid: instance?.pid ?? null, status: instance ? 'stopped' : 'stopping', started_by },
+    lines: [who, ...again],
     next: 'next: toolroom up --detach',
   }
+}
+
+function startedAgain(agents: Parameters<typeof namesOf>[0], data: string): string[] {
+  const [start, their] = agents.length === 1 ? ['starts', 'its'] : ['start', 'their']
+  const file = shortPath(join(data, 'config.json'))
+  return [
+    `${namesOf(agents)} ${start} it again with ${their} next call. To prevent that:`,
+    '  toolroom agents disconnect --all',
+    `  or "agents_start_service": false in ${file}`,
+  ]
 }
 
 /** Asks the service to end, and waits until the process of this data folder has. Undefined for one on another computer. */
