@@ -5,10 +5,12 @@ import { type App, buildApp } from '../api/http/app.ts'
 import { hasToken } from '../api/http/auth.ts'
 import { redactRoutes } from '../api/redact/redact.routes.ts'
 import { secretRoutes } from '../api/secrets/secrets.routes.ts'
+import { autostartRoutes } from '../api/settings/autostart.routes.ts'
 import { settingsRoutes } from '../api/settings/settings.routes.ts'
 import { createSettings } from '../api/settings/settings.service.ts'
 import { loginRoutes } from '../api/sign-in/sign-in.routes.ts'
 import { LoginCodes } from '../api/sign-in/sign-in-codes.ts'
+import { installAtLogin, stateAtLogin } from '../cli/autostart/autostart.ts'
 import { visibilityRoutes } from '../gateway/catalogue/visibility.routes.ts'
 import { MCP_ROUTES } from '../gateway/endpoint/mcp.schema.ts'
 import { keyRoutes } from '../gateway/keys/keys.routes.ts'
@@ -42,7 +44,7 @@ import { elicitationRoutes } from '../servers/shared/upstreams.routes.ts'
 import type { Upstreams } from '../servers/shared/upstreams.ts'
 import { serverRoutes } from '../servers/stdio/servers.routes.ts'
 import { endOrphan, findOrphans } from '../supervisor/orphans/orphans.ts'
-import { openAgents, registeredServers } from './agents.ts'
+import { BUILT, openAgents, registeredServers } from './agents.ts'
 import type { Basics } from './basics.ts'
 import type { GatewayAndServers } from './gateway-and-servers.ts'
 import { openImports } from './import-export.ts'
@@ -177,6 +179,11 @@ function ownRoutes(basics: Basics, { access, observed }: GatewayAndServers) {
   })
   return [
     settingsRoutes(settings),
+    autostartRoutes({
+      state: () => stateAtLogin(config),
+      install: () => installAtLogin(config, options.mainFile ?? BUILT),
+      audit,
+    }),
     loginRoutes({
       codes,
       token: () => token.value,

@@ -69,6 +69,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   secret_set: (name) => `The secret ${name} was saved`,
   secret_deleted: (name) => `The secret ${name} was deleted`,
   secrets_exported: () => 'Everything was exported, with secrets sealed by a passphrase',
+  autostart_installed: () => 'Toolroom starts at every login',
   settings_changed: () => 'Settings were changed',
   notices_muted: () => 'Which notices are shown was changed',
   logs_cleared: () => 'Log lines were cleared',

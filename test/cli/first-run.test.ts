@@ -26,9 +26,11 @@ test('init shows a plan without a service, imports and connects with --yes, and 
   expect(readFileSync(file, 'utf8')).toBe(before)
   expect((await cli('status')).code).toBe(3)
 
-  const done = await cli('init', '--json', '--yes', '--connect', 'cursor')
-  expect(done.code).toBe(0)
+  const atLogin = process.platform === 'linux' ? ['--at-login'] : [] // elsewhere it would be installed
+  const done = await cli('init', '--json', '--yes', '--connect', 'cursor', ...atLogin)
+  expect(done.code).toBe(atLogin.length === 0 ? 0 : 9) // there is no session of systemd
   expect(JSON.parse(done.stdout)).toMatchObject({
+    starts_at_login: false,
     imported: [{ name: 'notes', outcome: 'created' }],
     connected: [{ agent_type: 'cursor', changed: true }],
   })
@@ -39,6 +41,9 @@ test('init shows a plan without a service, imports and connects with --yes, and 
   // Without the service, a connected agent has no tools: doctor says so, and it can be disconnected.
   expect((await cli('agents', 'connect', 'cursor', '--yes')).code).toBe(0)
   expect((await cli('down')).code).toBe(0)
+  const login = await cli('init', '--yes', '--connect', 'cursor')
+  expect(login.stdout).toMatch(/^When Toolroom is not running, Cursor loses its tools until toolroom up$/m)
+  expect((await cli('down')).stdout).not.toContain('starts it again')
   const doctor = await cli('doctor')
   expect(doctor.code).toBe(1)
   expect(doctor.stdout).toMatch(

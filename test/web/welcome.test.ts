@@ -99,6 +99,10 @@ describe.runIf(executablePath)('the first run', () => {
     await press(page, 'Write 2 files')
     await title(page, 'Written.').waitFor()
     await page.getByText('waiting for Cursor to connect…').waitFor()
+    const later = page.getByRole('region', { name: 'When Toolroom is not running' })
+    await later.getByText('Cursor and Codex lose their tools until toolroom up.').waitFor()
+    await later.getByText('Toolroom cannot start at login here.').waitFor() // in this home
+    await expectAccessible(page)
     const written = changed(before, hashes(dashboard))
     expect(written.sort()).toEqual(
       [...dashboard.files.keys()].filter((path) => /cursor|codex/.test(path)).sort(),

@@ -130,6 +130,69 @@ describe('PATCH /api/settings (API section 11)', () => {
   })
 })
 
+describe.runIf(process.platform === 'linux')('GET and PUT /api/service', () => {
+  const put = (service: TestService, starts_at_login = true) =>
+    service.inject({
+      method: 'PUT',
+      url: '/api/service',
+      headers: AUTHORISED,
+      payload: { starts_at_login },
+    })
+  const get = async (service: TestService) =>
+    (await service.inject({ url: '/api/service', headers: AUTHORISED })).json()
+
+  test('the unit is written and enabled, and the service that runs is neither stopped nor started', async () => {
+    const bin = ownFolder()
+    const log = join(bin, 'log')
+    const fake = `#!/bin/sh\necho "$@" >>${log}\n[ "$2" = show ] && echo UnitFileState=enabled || true\n`
+    writeFileSync(join(bin, 'systemctl'), fake, { mode: 0o755 })
+    const service = await openTestService({ env: { PATH: `${bin}:${process.env.PATH}` } })
+    const file = join(service.home, 'config/systemd/user/toolroom.service')
+    expect(await verdictOn(service, { url: '/api/service' })).toEqual([401, 'missing_token'])
+    expect(await get(service)).toEqual({ manager: 'systemd', file, starts_at_login: false, problem: null })
+    expect([existsSync(file), readFileSync(log, 'utf8')]).toEqual([false, '--user show --property=Version\n'])
+    expect((await put(service, false)).json()).toMatchObject({ errors: [{ path: '/starts_at_login' }] })
+    expect((await put(service)).json()).toEqual({
+      manager: 'systemd',
+      file,
+      starts_at_login: true,
+      problem: null,
+    })
+    expect(readFileSync(file, 'utf8')).toContain(`"TOOLROOM_HOME=${service.data}"`)
+    expect(readFileSync(log, 'utf8')).toContain('--user enable toolroom.service\n')
+    expect(readFileSync(log, 'utf8')).not.toMatch(/start|disable/)
+    const [audited] = (await service.inject('/api/logs?source=audit')).json().items
+    expect(audited).toMatchObject({ message: 'autostart installed: service' })
+    expect((await put(service)).statusCode).toBe(200)
+
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(service.data, '/elsewhere'))
+    const problem = `${file} starts the Toolroom of another data folder`
+    expect(await get(service)).toMatchObject({ starts_at_login: false, problem })
+    writeFileSync(file, '[Service]\n')
+    const foreign = `${file} exists and was not written by Toolroom`
+    expect((await put(service)).json()).toMatchObject({ code: 'not_supported', detail: foreign })
+    expect(readFileSync(file, 'utf8')).toBe('[Service]\n')
+  })
+
+  test('without a session of systemd, the reason is given, and nothing is written', async () => {
+    const bin = ownFolder()
+    const fake = '#!/bin/sh\necho "Failed to connect to bus: No medium found" >&2; exit 1\n'
+    writeFileSync(join(bin, 'systemctl'), fake, { mode: 0o755 })
+    const service = await openTestService({ env: { PATH: `${bin}:${process.env.PATH}` } })
+    const problem = expect.stringMatching(
+      /^There is no session of systemd for this user, as in a container or after su \(.*Failed to connect to bus/,
+    )
+    expect(await get(service)).toMatchObject({ starts_at_login: false, problem })
+    expect((await put(service)).json()).toMatchObject({
+      status: 422,
+      code: 'not_supported',
+      detail: problem,
+      hint: expect.stringContaining('toolroom up --detach'),
+    })
+    expect(existsSync(join(service.home, 'config/systemd'))).toBe(false)
+  })
+})
+
 describe('POST /api/token/rotate (API section 11)', () => {
   test('replaces the generated token at once and for the next start, and login codes of the old one are void', async () => {
     const home = ownFolder()

@@ -24,8 +24,10 @@ export const SERVICE_COMMANDS = [
           value: 'AGENTS',
           kind: 'agent',
         },
+        'at-login': { does: 'Start Toolroom at every login.' },
       },
       asks: true,
+      exits: { 9: 'it does not start at login, and the rest was done' },
       examples: ['init --dry-run', 'init --import all --connect cursor,claude-code --yes'],
       also: ['setup'],
       load: async () => (await import('../first-run/init.ts')).init,
@@ -54,6 +56,7 @@ export const SERVICE_COMMANDS = [
     },
     down: {
       does: 'Stop the service and all its servers, and wait until they have ended.',
+      text: 'An agent whose entry starts toolroom connect starts the service again with its next call. To prevent that, set agents_start_service to false, or disconnect the agent.',
       writes: true,
       examples: ['down'],
       also: ['shutdown', 'quit', 'exit'],
@@ -118,7 +121,7 @@ export const SERVICE_COMMANDS = [
   ...commandsOf('Agents', {
     connect: {
       does: 'Connect an agent that supports only stdio servers to the gateway.',
-      text: "An MCP server on stdin and stdout that forwards every message to a running Toolroom. Agents start it from the entry that `toolroom agents connect` writes. Ends when stdin is closed. TOOLROOM_KEY is the agent's gateway key, TOOLROOM_URL the same as --url.",
+      text: "An MCP server on stdin and stdout that forwards every message to Toolroom. Agents start it from the entry that `toolroom agents connect` writes. If Toolroom is not running, it is started as it was when the agent was connected, unless agents_start_service is false or an address is given. Ends when stdin is closed. TOOLROOM_KEY is the agent's gateway key, TOOLROOM_URL the same as --url.",
       flags: {
         server: { does: 'Offer only this server.', value: 'ID', kind: 'server' },
         url: { does: 'Address of the service. Default: that of the data folder.', value: 'URL' },

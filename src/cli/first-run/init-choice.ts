@@ -28,6 +28,7 @@ export async function choiceOfFlags(api: Api, given: Given): Promise<Choice> {
     items: itemsIn(isListed ? await importable(api) : [], list),
     moveSecrets: given.is('move-secrets'),
     agents: agentTypesIn(await agentsOf(api), given.flag('connect')),
+    atLogin: given.is('at-login'),
   }
 }
 

@@ -1,9 +1,10 @@
 import { diffLines } from '../agents/file-change-lines.ts'
 import { agentsOf } from '../agents/find-agent.ts'
+import { stateAtLogin } from '../autostart/autostart.ts'
 import { ask, isYes } from '../run/ask-on-terminal.ts'
 import type { Context } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
-import { counted } from '../run/human-readable.ts'
+import { counted, shortPath } from '../run/human-readable.ts'
 import { findAddress } from '../run/service-address.ts'
 import type { Api } from '../run/service-client.ts'
 import { withTemporaryApi } from '../service/service-on-demand.ts'
@@ -46,7 +47,8 @@ export const askForChoice = (context: Context): Promise<Choice> =>
             ])
           ).map(({ agent_type }) => agent_type)
         : agentTypesIn(await agentsOf(api), given.flag('connect'))
-    const choice = { items: chosen, moveSecrets, agents }
+    const atLogin = given.is('at-login') || (agents.length > 0 && (await askForLogin(context)))
+    const choice = { items: chosen, moveSecrets, agents, atLogin }
     const known = items.filter(({ outcome }) => outcome === 'registered')
     const changes = await plannedChanges(temporary, choice, known)
     const real = address ?? `http://127.0.0.1:${config.port === 0 ? 'PORT' : config.port}`
@@ -69,11 +71,12 @@ async function plannedChanges(
   return connectAgents(temporary, choice, true)
 }
 
-function questionOf({ items = [] }: Choice, changes: readonly FileChange[]): string {
+function questionOf({ items = [], atLogin }: Choice, changes: readonly FileChange[]): string {
   const files = changes.filter(({ changed }) => changed).length
   const parts = [
     ...(items.length === 0 ? [] : [`import ${counted(items.length, 'server')}`]),
     ...(files === 0 ? [] : [`write ${counted(files, 'file')}`]),
+    ...(atLogin ? ['start it at every login'] : []),
   ]
   return `Start Toolroom in the background${parts.map((part) => `, ${part}`).join('')}?`
 }
@@ -93,6 +96,13 @@ async function askForSecrets(chosen: readonly ImportItem[]): Promise<boolean> {
   const found =
     count === 1 ? '1 secret is in plain text. Move it' : `${count} secrets are in plain text. Move them`
   return isYes(await answerTo(`${found} to the secret store of Toolroom? [y/N] `))
+}
+
+/** Not asked where it is not possible, or done already. */
+async function askForLogin({ config }: Context): Promise<boolean> {
+  const { problem, starts_at_login, file } = await stateAtLogin(config)
+  if (problem !== null || starts_at_login) return false
+  return isYes(await answerTo(`Start Toolroom at every login? It writes ${shortPath(file ?? '')} [y/N] `))
 }
 
 /** A numbered list. The answer is numbers, names, `all` or `none`; Enter means `usual`. */

@@ -1,4 +1,8 @@
+import { installAtLogin, stateAtLogin } from '../autostart/autostart.ts'
+import type { Context } from '../run/command-context.ts'
+import { type Line, signed } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
+import { agentsWithGateway, connectedAgents, namesOf } from '../service/starting-agents.ts'
 
 export type ImportItem = Schemas['AgentImportReport']['items'][number]
 export type FileChange = Schemas['AgentChangeReport']
@@ -9,6 +13,8 @@ export interface Choice {
   readonly items: readonly ImportItem[] | undefined
   readonly moveSecrets: boolean
   readonly agents: readonly string[]
+  /** The service manager starts Toolroom at every login. */
+  readonly atLogin: boolean
 }
 
 /** What `import` would do: all servers in the files of agents. */
@@ -34,4 +40,40 @@ export async function connectAgents(api: Api, { agents }: Choice, dry_run: boole
       }),
     )
   return reports
+}
+
+/** What happens at a login, and to agents while Toolroom is not running. */
+export async function loginLines(
+  { config, mainFile }: Pick<Context, 'config' | 'mainFile'>,
+  api: Api,
+  { atLogin }: Pick<Choice, 'atLogin'>,
+): Promise<{ readonly starts_at_login: boolean; readonly lines: Line[]; readonly isRefused: boolean }> {
+  let { file, starts_at_login, problem } = await stateAtLogin(config)
+  if (atLogin && problem === null)
+    try {
+      await installAtLogin(config, mainFile)
+      starts_at_login = true
+    } catch (error) {
+      problem = error instanceof Error ? error.message : String(error)
+    }
+  if (starts_at_login)
+    return { starts_at_login, isRefused: false, lines: [signed('ok', `starts at every login  ${file}`)] }
+  const isRefused = atLogin && problem !== null
+  const { starting, cutOff } = connectedAgents(await agentsWithGateway(api), config, mainFile)
+  const [start, their] = starting.length === 1 ? ['starts', 'its'] : ['start', 'their']
+  const [lose, own] = cutOff.length === 1 ? ['loses', 'its'] : ['lose', 'their']
+  const offer = problem === null ? '. To start it at every login: toolroom service install' : ''
+  return {
+    starts_at_login,
+    isRefused,
+    lines: [
+      ...(isRefused ? [signed('warn', `Toolroom does not start at login: ${problem}`)] : []),
+      ...(starting.length > 0
+        ? [`When Toolroom is not running, ${namesOf(starting)} ${start} it with ${their} first call.`]
+        : []),
+      ...(cutOff.length > 0
+        ? [`When Toolroom is not running, ${namesOf(cutOff)} ${lose} ${own} tools until toolroom up${offer}`]
+        : []),
+    ],
+  }
 }

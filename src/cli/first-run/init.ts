@@ -1,4 +1,5 @@
 import { diffLines, writtenLines } from '../agents/file-change-lines.ts'
+import { stateAtLogin } from '../autostart/autostart.ts'
 import { canAsk } from '../run/ask-on-terminal.ts'
 import type { Answer, Context, Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
@@ -7,7 +8,7 @@ import type { Api } from '../run/service-client.ts'
 import { withReadingApi } from '../service/service-on-demand.ts'
 import { findAll } from './found-agents.ts'
 import { choiceOfFlags } from './init-choice.ts'
-import { connectAgents, type ImportItem, importServers } from './init-steps.ts'
+import { connectAgents, type ImportItem, importServers, loginLines } from './init-steps.ts'
 
 /** `toolroom init`: finds agents, imports their servers, and connects the chosen agents to the gateway. */
 export const init: Run = async (context) => {
@@ -22,9 +23,17 @@ export const init: Run = async (context) => {
   const choice = asked ?? (await choiceOfFlags(api, given))
   const imported = await during('Importing', importServers(api, choice, false))
   const connected = await during('Writing', connectAgents(api, choice, false))
+  const login = await during('Starting at login', loginLines(context, api, choice))
+  const { starts_at_login } = login
   return {
-    json: { dry_run: false, address, scan: found.scan, imported, connected },
-    lines: [...importLines(imported, false), ...writtenLines(connected), `Toolroom runs at ${address}`],
+    json: { dry_run: false, address, scan: found.scan, imported, connected, starts_at_login },
+    lines: [
+      ...importLines(imported, false),
+      ...writtenLines(connected),
+      `Toolroom runs at ${address}`,
+      ...login.lines,
+    ],
+    exit: login.isRefused ? 'partly_done' : undefined,
     plain: [
       ...imported.map(({ name, outcome }) => [name, outcome]),
       ...connected.map(({ agent_type, path }) => [agent_type, path]),
@@ -46,17 +55,19 @@ async function askedChoice(context: Context) {
 }
 
 /** What would happen. Reads only. */
-async function plan({ given }: Context, api: Api): Promise<Answer> {
+async function plan({ given, config }: Context, api: Api): Promise<Answer> {
   const { scan, lines } = await findAll(api)
   const choice = await choiceOfFlags(api, given)
   const imported = await importServers(api, choice, true)
   const connected = await connectAgents(api, choice, true)
+  const { file, problem } = choice.atLogin ? await stateAtLogin(config) : { file: null, problem: null }
   return {
     json: { dry_run: true, address: null, scan, imported, connected },
     lines: [
       ...lines,
       ...importLines(imported, true),
       ...connected.flatMap(diffLines),
+      ...(choice.atLogin ? [problem ?? `Would write ${file}: Toolroom starts at every login`] : []),
       'Nothing was changed (--dry-run).',
     ],
     plain: imported.map(({ name, outcome }) => [name, outcome]),

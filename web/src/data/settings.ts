@@ -46,6 +46,15 @@ export function useRotateToken() {
   })
 }
 
+/** Whether Toolroom starts at login. */
+export const useAutostart = () => useTokenQuery('autostart', () => api().get('/api/service'))
+export function useInstallAutostart() {
+  return useMutation({
+    mutationFn: () => api().put('/api/service', { body: { starts_at_login: true } }),
+    onSettled: refresh,
+  })
+}
+
 export const useGatewayKeys = () => useTokenQuery('keys', () => api().get('/api/keys'))
 /** The value of the key is in this answer only. */
 export function useCreateKey() {

@@ -44,6 +44,8 @@ const t = texts('setting', {
   container: 'Container',
   hold_changed_tools: 'Hold changed tools',
   hold_changed_toolsText: 'New and changed tools are hidden from agents until you approve them.',
+  agents_start_service: 'Agents start Toolroom',
+  agents_start_serviceText: 'An agent whose entry is a local command starts Toolroom when it is not running.',
   call_payloads: 'Arguments and results of calls',
   call_payloadsText: 'Sizes and timing are always kept. Bodies are redacted before they are stored.',
   log_max_mb: 'Size limit of logs',
@@ -87,7 +89,10 @@ export const SETTINGS: Readonly<Record<string, readonly (readonly [key: string, 
     ['oauth_client_metadata_url', { kind: 'text' }],
     ['toolroom_secret_key', { kind: 'fixed' }],
   ],
-  gateway: [['hold_changed_tools', { kind: 'switch' }]],
+  gateway: [
+    ['hold_changed_tools', { kind: 'switch' }],
+    ['agents_start_service', { kind: 'switch' }],
+  ],
   privacy: [
     [
       'call_payloads',

@@ -7,6 +7,7 @@ import { showFailure } from '../../parts/controls/toasts.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
 import { Monogram } from '../../parts/marks/Tag.tsx'
 import { t } from './messages.ts'
+import { StartAtLogin } from './StartAtLogin.tsx'
 import type { FoundAgent, Welcome } from './state.ts'
 import css from './Welcome.module.css'
 
@@ -54,6 +55,7 @@ export function Done({ welcome: { found = [], state, set } }: { readonly welcome
         </ul>
       )}
       {isWritten && first && <p className="muted">{t('tryIt', { agent: first })}</p>}
+      {isWritten && <StartAtLogin agents={written.map(({ agent }) => agent)} />}
       <div className={css.foot}>
         {isWritten && (
           <Act size="md" icon="undo" changes busy={busy} onClick={() => void undo()}>
