@@ -23,7 +23,18 @@ const WINGS: Readonly<Record<string, Wing>> = {
   servers: {
     imports: ['kernel', 'net', 'mcp/protocol'],
     types: ['mcp/transports', 'supervisor'],
-    folders: ['shared', 'jobs', 'isolation', 'orphans', 'apps', 'packages', 'logins', 'http', 'stdio'],
+    folders: [
+      'shared',
+      'jobs',
+      'isolation',
+      'orphans',
+      'apps',
+      'packages',
+      'logins',
+      'http',
+      'stdio',
+      'tries',
+    ],
   },
   agents: {
     imports: ['kernel', 'servers/shared'],

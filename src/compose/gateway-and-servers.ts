@@ -5,16 +5,19 @@ import { EarlyListener } from '../api/http/early-listener.ts'
 import { LaterRoute } from '../api/http/listener.ts'
 import { isMcpPath } from '../gateway/messages/incoming-message.ts'
 import { exposure, hostNamesOf } from '../kernel/config/bind-address.ts'
+import { redactText } from '../kernel/secrets/known-secrets.ts'
 import { probePort } from '../net/probe-port.ts'
 import type { HttpServers } from '../servers/http/http-servers.service.ts'
 import type { Jobs } from '../servers/jobs/jobs.ts'
 import { PackageFolders } from '../servers/packages/package-folders.ts'
 import { chooseBin, findPackage, installedPrograms } from '../servers/packages/package-program.ts'
 import type { Packages } from '../servers/packages/packages.service.ts'
+import { Tries } from '../servers/shared/tries.ts'
 import { Upstreams } from '../servers/shared/upstreams.ts'
 import { Servers } from '../servers/stdio/servers.service.ts'
 import { openDesiredStates } from '../store/desired-states.store.ts'
 import { openPackageStore } from '../store/packages.store.ts'
+import { tryStore } from '../store/tries.store.ts'
 import { thisPlatform } from '../supervisor/platform/this-platform.ts'
 import type { Basics } from './basics.ts'
 import { openCatalogues, openGateway } from './gateway.ts'
@@ -54,6 +57,7 @@ export async function openGatewayAndServers(
   const packageFolders = new PackageFolders(folder)
   packageFolders.cleanUp(packageStore.all())
   const programOf = installedPrograms(packageStore, packageFolders)
+  const tries = await openTries(basics)
   const registry = {
     facts,
     secrets: basics.secrets,
@@ -63,6 +67,7 @@ export async function openGatewayAndServers(
     upstreams,
     catalogues,
     references,
+    tries,
     calls: calls.recorder,
     statsOf: metrics.statsOf,
     gatewayNames: gateway.namesOf,
@@ -75,6 +80,8 @@ export async function openGatewayAndServers(
     engine: runtime.engine,
     instances: runtime.instances,
     findProgram: runtime.findProgram,
+    findProgramNow: runtime.findProgramNow,
+    containerProblem: (...about) => runtime.places.containerProblem(...about),
     shellPath: runtime.shellPath,
     placeAbilities: () => runtime.places.abilities(),
     probe: probePort,
@@ -84,6 +91,7 @@ export async function openGatewayAndServers(
     linesDropped: (id) => logging.serverLines.dropped(id),
     packages: {
       programOf,
+      versionOf: (name) => packageStore.all().find((each) => each.name === name)?.current.version ?? null,
       binOf: (name, wanted) => chooseBin(findPackage(packageStore.all(), name), wanted),
     },
   })
@@ -154,6 +162,18 @@ export async function openGatewayAndServers(
     observed: { metrics, live, notices, health, events },
     firstStart,
   }
+}
+
+/** How servers were last started. Closed after them. */
+async function openTries({ database, vault, table, secrets, log, closer }: Basics): Promise<Tries> {
+  const tries = await Tries.open({
+    store: tryStore(database, vault, table),
+    redact: (text) => redactText(text, secrets),
+    now: Date.now,
+    onError: (error) => log.warn({ error }, 'how servers were started could not be saved'),
+  })
+  closer.add('the tries of servers', () => tries.save())
+  return tries
 }
 
 /** Starts the servers that run from the beginning. Resolves when the first of them has started or failed. */

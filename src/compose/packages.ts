@@ -41,6 +41,7 @@ export function openPackages(
     now: Date.now,
     atOnce: AT_ONCE,
     onProgress: ({ id, kind, subject, status, phase }, line) => {
+      if (kind === 'server_try') return // the states of the servers are events themselves
       const progress = { job_id: id, status, phase, line }
       if (kind === 'image_pull') facts.publish('image_progress', { ...progress, image: subject })
       else facts.publish('package_progress', { ...progress, package: subject })

@@ -43,6 +43,8 @@ import { Elicitations } from '../servers/shared/elicitations.ts'
 import { elicitationRoutes } from '../servers/shared/upstreams.routes.ts'
 import type { Upstreams } from '../servers/shared/upstreams.ts'
 import { serverRoutes } from '../servers/stdio/servers.routes.ts'
+import { tryRoutes } from '../servers/tries/tries.routes.ts'
+import { createTries } from '../servers/tries/try-servers.ts'
 import { endOrphan, findOrphans } from '../supervisor/orphans/orphans.ts'
 import { BUILT, openAgents, registeredServers } from './agents.ts'
 import type { Basics } from './basics.ts'
@@ -105,6 +107,7 @@ export async function openRest(basics: Basics, first: GatewayAndServers): Promis
     routes: [
       healthRoutes(observed.health, (headers) => !protectReads || isOwner(headers)),
       serverRoutes(servers, isOwner, elicitations),
+      tryRoutes(createTries(tools)),
       snippetImportRoutes(imports.snippets),
       httpServerRoutes(httpServers, isOwner, elicitations),
       oauthRoutes({ logins: tools.logins, find: (key) => httpServers.get(key) }),

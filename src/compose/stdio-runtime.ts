@@ -1,4 +1,5 @@
 import { redactText } from '../kernel/secrets/known-secrets.ts'
+import type { LastError, ServerState } from '../kernel/server-state.ts'
 import { VERSION } from '../kernel/version.ts'
 import type { ClientEvents } from '../mcp/client/mcp-client.ts'
 import type { InstanceOwner } from '../mcp/protocol/call-options.ts'
@@ -78,8 +79,11 @@ export async function openRuntime(
       const which = instance && { instance: instance.number, agent_type: instance.owner.agentType }
       const subject = instance ? 'server instance' : 'server'
       log[level]({ server_id, ...which, status, cause }, `${subject} ${status}: ${cause}`)
+      const { lastError, client } = engine.life(id)
+      const tried = triedIn(state, lastError, client)
+      if (tried) facts.publish('server_tried', { server_id, process_id: id, ...tried })
       if (instance) instances.onState(instance, state.status)
-      else facts.publish('server_status', { server_id, state, cause, error: engine.life(id).lastError })
+      else facts.publish('server_status', { server_id, state, cause, error: lastError })
     },
     onLine: (id, stream, text, cut) => {
       const { serverId: server_id = id, number: instance } = instances.get(id) ?? {}
@@ -105,7 +109,12 @@ export async function openRuntime(
     },
   })
   const eventsOfShared = (id: string): ClientEvents => ({
-    onTools: (list, { era: _, ...handshake }) => catalogues.update(id, { ...handshake, ...list }),
+    onTools: (list, { era: _, ...handshake }) => {
+      catalogues.update(id, { ...handshake, ...list })
+      if (engine.statusOf(id) === 'running')
+        // a list that could not be had at the start
+        facts.publish('server_tried', { server_id: id, process_id: id, error: null, crashed: false })
+    },
     onList: (kind, items) => catalogues.updateList(id, kind, items),
     onNotification: (method, params, client_id) =>
       facts.publish('server_note', { server_id: id, method, params, client_id }),
@@ -131,6 +140,9 @@ export async function openRuntime(
     /** Starts a definition once, lists its tools and ends it. */
     tryOut: tryOutWith({ mark, places, clean, slots }),
     findProgram,
+    /** Undefined while it is not known where to search. */
+    findProgramNow: (...wanted: Parameters<FindProgram>) =>
+      shellPath.isReady ? findProgram(...wanted) : undefined,
     /** The PATH of the user's login shell. */
     shellPath: () => shellPath.ask(),
     close: async (): Promise<void> => {
@@ -139,6 +151,17 @@ export async function openRuntime(
       await groups.close()
     },
   }
+}
+
+/** How a start has gone. Undefined while it goes on, and after an end that was requested. */
+function triedIn(
+  { status }: ServerState,
+  lastError: LastError | null,
+  client: StdioClient | undefined,
+): { readonly error: LastError | null; readonly crashed: boolean } | undefined {
+  if (status === 'running') return { error: client?.listError ?? null, crashed: false }
+  if (status === 'starting' || status === 'stopping' || !lastError) return undefined
+  return { error: lastError, crashed: status !== 'failed' }
 }
 
 const TOOLS_CHANGED = 'notifications/tools/list_changed'

@@ -30,6 +30,14 @@ export interface Facts {
     /** Why its last process ended, unless that was requested. */
     readonly error?: LastError | null
   }
+  /** A process of a STDIO server was started and listed its tools, or it was not, or it has ended with an error. */
+  server_tried: {
+    readonly server_id: string
+    /** Of the engine: `server_id`, or the id of an instance. */
+    readonly process_id: string
+    readonly error: LastError | null
+    readonly crashed: boolean
+  }
   /** The desired state of a server has changed. */
   server_desired: { readonly server_id: string }
   server_resources: { readonly server_id: string; readonly resources: Resources }

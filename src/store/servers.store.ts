@@ -78,7 +78,7 @@ export class ServerTable {
           async (trx) => {
             if (!this.#byId(kind, id)) return [false, null]
             await trx.deleteFrom('tool_servers').where('id', '=', id).execute()
-            for (const table of ['wishes', 'catalogues', 'pins', 'logins'] as const)
+            for (const table of ['wishes', 'catalogues', 'pins', 'logins', 'tries'] as const)
               await trx.deleteFrom(table).where('server_id', '=', id).execute()
             return [true, audit]
           },

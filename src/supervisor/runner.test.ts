@@ -96,7 +96,7 @@ describe('failed start', () => {
       error: { code: 'missing_setting', message: expect.stringMatching(/exited with code 1 .*API_KEY/) },
     })
     expect(runner.state).toMatchObject({ status: 'failed', error: { code: 'missing_setting' } })
-    expect(runner.lastExit).toMatchObject({ code: 1, signal: null })
+    expect(runner.recentExits[0]).toMatchObject({ code: 1, signal: null })
     await runner.stop()
     expect(runner.state.status).toBe('stopped')
   })
@@ -140,7 +140,7 @@ describe('restart', () => {
     const first = pidOf(runner)
     process.kill(first, 'SIGKILL')
     await expect.poll(() => runner.state.status).toBe('backoff')
-    expect(runner.lastExit).toMatchObject(KILLED)
+    expect(runner.recentExits[0]).toMatchObject(KILLED)
     expect(await runner.start()).toEqual({ ok: true })
     expect(runner.state).not.toMatchObject({ pid: first })
     expect(runner.restartCount).toBe(1)

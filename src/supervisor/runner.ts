@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RestartRules } from '../kernel/server-plan.ts'
 import {
   type LastError,
-  type LastExit,
   type PastExit,
   RECENT_EXITS,
   type ServerState,
@@ -47,8 +46,6 @@ export interface RunnerDeps {
 
 type Goal = 'run' | 'stop' | 'sleep'
 
-const CAUSES = { stop: 'stopped by a user', sleep: 'no calls for a while' } as const
-
 const STOPPED_WHILE_STARTING: LastError = {
   code: 'stopped',
   message: 'The server was stopped while it was starting',
@@ -70,6 +67,8 @@ export class Runner {
   readonly #startsAt: number[] = []
   #state: ServerState = { status: 'stopped' }
   #goal: Goal = 'stop'
+  /** Why it is stopped or put to sleep. */
+  #why = ''
   #isLooping = false
   /** Aborted by a stop. Every attempt has a new one. */
   #attempt = new AbortController()
@@ -96,10 +95,6 @@ export class Runner {
     const next_retry_at = systemTimeOf(this.#retryAt, state.next_retry_at, this.#deps.now())
     if (next_retry_at !== state.next_retry_at) this.#state = { ...state, next_retry_at }
     return this.#state
-  }
-
-  get lastExit(): LastExit | null {
-    return this.recentExits[0] ?? null
   }
 
   /** From the monotonic clock, because the system time may be changed. */
@@ -130,6 +125,11 @@ export class Runner {
     return this.#running?.usage()
   }
 
+  /** It was started, and neither stopped nor put to sleep since. */
+  get isWanted(): boolean {
+    return this.#goal === 'run'
+  }
+
   /** Asleep, or about to be. */
   get isAsleep(): boolean {
     return this.#goal === 'sleep' || this.#state.status === 'idle'
@@ -146,17 +146,18 @@ export class Runner {
   }
 
   /** Resolves when the process and its children have ended. */
-  stop(): Promise<void> {
-    return this.#end('stop')
+  stop(why = 'stopped by a user'): Promise<void> {
+    return this.#end('stop', why)
   }
 
   /** Like `stop`, but a call starts it again. */
-  sleep(): Promise<void> {
-    return this.#end('sleep')
+  sleep(why = 'no calls for a while'): Promise<void> {
+    return this.#end('sleep', why)
   }
 
-  #end(goal: 'stop' | 'sleep'): Promise<void> {
+  #end(goal: 'stop' | 'sleep', why: string): Promise<void> {
     this.#goal = goal
+    this.#why = why
     if (!this.#isLooping) {
       this.#becomeIdle(goal)
       return Promise.resolve()
@@ -170,9 +171,9 @@ export class Runner {
   #becomeIdle(goal: 'stop' | 'sleep'): void {
     this.lastError = null
     if (this.#state.status === (goal === 'stop' ? 'stopped' : 'idle')) return
-    if (goal === 'stop') this.#become({ status: 'stopped' }, CAUSES.stop)
+    if (goal === 'stop') this.#become({ status: 'stopped' }, this.#why)
     else {
-      const cause = this.#state.status === 'stopped' ? 'starts on demand' : CAUSES.sleep
+      const cause = this.#state.status === 'stopped' ? 'starts on demand' : this.#why
       this.#become({ status: 'idle', since: this.#deps.now() }, cause)
     }
   }
@@ -301,7 +302,7 @@ export class Runner {
     }
     const ranMs = wasRunning ? performance.now() - this.#runningSince : 0
     await launched.stop((step) => {
-      const cause = this.#goal === 'run' ? 'restarted by a user' : CAUSES[this.#goal]
+      const cause = this.#goal === 'run' ? 'restarted by a user' : this.#why
       if (outcome === 'requested') this.#become({ status: 'stopping', step }, cause)
     })
     const exit = await launched.ended

@@ -69,6 +69,24 @@ function service() {
 const options = { timeoutMs: 60_000 }
 
 describe('supervisor', () => {
+  test('only a stop by a user is called one: not a sleep, an instance that is not needed any more, or the end of Toolroom', async () => {
+    const { supervisor, start, states } = service()
+    const ids = ['echo1', 'echo2', 'echo3', 'echo4']
+    await Promise.all(ids.map((id) => start(id, { sleeps_after_s: 300 })))
+    await supervisor.stop('echo1')
+    await supervisor.sleep('echo2')
+    await supervisor.remove('echo3')
+    await supervisor.close()
+    const last = (id: string) =>
+      states.findLast((state) => state.startsWith(`${id} stopp`) || state.startsWith(`${id} idle`))
+    expect(ids.map(last)).toEqual([
+      'echo1 stopped: stopped by a user',
+      'echo2 stopped: Toolroom stops',
+      'echo3 stopped: no longer needed',
+      'echo4 stopped: Toolroom stops',
+    ])
+  })
+
   test('a server can be called while it is running, and a call after its stop fails as closed', async () => {
     const { supervisor, start, lists } = service()
     expect(supervisor.life('echo1').client).toBeUndefined()

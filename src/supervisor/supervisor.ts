@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Plan } from '../kernel/server-plan.ts'
 import type { Life, Resources, ServerState, StartOutcome } from '../kernel/server-state.ts'
 import { CallFailure } from '../mcp/protocol/call-failure.ts'
@@ -77,6 +77,24 @@ export class Supervisor<C extends McpConnection> {
   }
 
   /**
+   * Starts a server once, to see whether it works. One that was asleep, or that had failed, is asleep again afterwards,
+   * unless a call has used it meanwhile or a user has stopped it.
+   */
+  async tryOnce(id: string): Promise<StartOutcome> {
+    const entry = this.#entries.get(id)
+    if (!entry) return { ok: false, error: REMOVED }
+    const { runner, used, plan } = entry
+    const { status } = runner.state
+    const outcome = await this.start(id)
+    await nextTurn() // calls that waited for this start, too, begin now
+    const isOver = outcome.ok || status === 'idle'
+    const isUsed = entry.used !== used || entry.calls > 0
+    const sleeps = (status === 'idle' || status === 'failed') && plan.sleeps_after_s !== null
+    if (sleeps && isOver && !isUsed && runner.isWanted) await runner.sleep(TRIED)
+    return outcome
+  }
+
+  /**
    * For a call: starts a server that is asleep, and waits for one that is starting or will be retried. Does not start a
    * server that was stopped. Fails at once if the next attempt begins after `withinMs`.
    */
@@ -94,12 +112,12 @@ export class Supervisor<C extends McpConnection> {
   life(id: string): Life<C> {
     const entry = this.#entries.get(id)
     if (!entry) return NO_LIFE
-    const { state, restartCount, lastExit, recentExits, lastError, uptimeMs } = entry.runner
+    const { state, restartCount, recentExits, lastError, uptimeMs } = entry.runner
     const running = state.status === 'running'
     return {
       state,
       restartCount,
-      lastExit,
+      lastExit: recentExits[0] ?? null,
       recentExits,
       lastError,
       uptimeMs,
@@ -133,7 +151,7 @@ export class Supervisor<C extends McpConnection> {
   }
 
   async remove(id: string): Promise<void> {
-    await this.stop(id) // which ends the timer
+    await this.#entries.get(id)?.runner.stop(UNNEEDED) // which ends the timer
     this.#entries.delete(id)
   }
 
@@ -142,7 +160,7 @@ export class Supervisor<C extends McpConnection> {
     this.#closed = true
     clearInterval(this.#sampling)
     for (const entry of this.#entries.values()) this.#setSleepTimer(entry)
-    const stopped = Promise.all([...this.#entries.values()].map(({ runner }) => runner.stop()))
+    const stopped = Promise.all([...this.#entries.values()].map(({ runner }) => runner.stop(ENDING)))
     const deadline = new AbortController()
     const forced = sleep((CLOSE_WITHIN_S + 1) * 1000, undefined, { signal: deadline.signal }).then(
       () => this.#deps.places.endAll(), // for a stop that began earlier, with a longer `stop_s`
@@ -250,6 +268,11 @@ export class Supervisor<C extends McpConnection> {
     }, SAMPLE_EVERY_MS).unref()
   }
 }
+
+/** Why processes are ended that no user has stopped. */
+const TRIED = 'it was only tried'
+const UNNEEDED = 'no longer needed'
+const ENDING = 'Toolroom stops'
 
 const NO_LIFE = {
   state: { status: 'stopped' },

@@ -62,7 +62,7 @@ test('ls, info, start and stop print tables, names and what went wrong, and exit
   expect(head).toMatch(/^ {2}NAME +STATUS +KIND +TOOLS +~TOKENS +P95 +ERR +RSS +AGENTS$/)
   expect(rows[0]).toMatch(/^ {2}crash +✕ crashed \(exit \d+\) +stdio +-/)
   expect(rows[1]).toMatch(/^ {2}echo +● running \S+ +stdio +4 +\d/)
-  expect(rows[2]).toMatch(/^ {2}remote-docs +\? not checked +http +- /)
+  expect(rows[2]).toMatch(/^ {2}remote-docs +◇ not tried +http +- /)
   expect(listed.stderr).toBe('') // hints are for terminals
   const tsv = (await cli('ls', '--plain')).stdout.split('\n')
   expect(tsv[1]?.split('\t').slice(0, 4)).toEqual(['echo', expect.stringMatching(/running/), 'stdio', '4'])

@@ -105,10 +105,15 @@ export const SERVER_COMMANDS = commandsOf('Servers', {
   },
   test: {
     does: 'Check whether a server can start, or whether its URL answers.',
-    words: [SERVER],
-    examples: ['test github'],
-    exits: { 1: 'a check failed' },
-    also: ['check', 'ping'],
+    text: 'One server is shown with all checks. Several are started once, a few at a time, and are asleep again afterwards if they were before. Servers that you have stopped are not started.',
+    words: SEVERAL.words,
+    flags: {
+      all: { does: 'All servers.' },
+      tag: { does: 'All servers with this tag.', value: 'TAG' },
+    },
+    examples: ['test github', 'test --all'],
+    exits: { 1: 'a check failed', 9: 'some servers failed' },
+    also: ['check', 'ping', 'try'],
     load: async () => (await import('../servers/diagnose.ts')).testServer,
   },
   trial: {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { runningInstance } from '../../kernel/config/find-running-instance.ts'
 import { type AgentSummary, agentsOf } from '../agents/find-agent.ts'
-import { allServers, needsHelp } from '../run/any-server.ts'
+import { type AnyServer, allServers, isUntried, needsHelp, TRY_ALL } from '../run/any-server.ts'
 import type { Context } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 import { bytes, counted, shortPath } from '../run/human-readable.ts'
@@ -26,6 +26,8 @@ export async function toolroomFindings({ service, given, config }: Context, api:
   const weak = notices.find(({ kind }) => kind === 'weak_token')
   const settings = notices.filter(({ kind }) => kind === 'settings')
   const troubled = servers.filter(needsHelp)
+  const untried = servers.filter(isUntried)
+  const works = servers.filter((server) => server.health.works && !needsHelp(server)).length
   const at = `service ${health.version} at ${service.address}`
   return [
     ok(pid === undefined ? at : `${at}, process ${pid}${memoryOf(pid)}`),
@@ -33,13 +35,24 @@ export async function toolroomFindings({ service, given, config }: Context, api:
     ...failing.map(({ name, detail }) => problem(`${name}: ${detail ?? 'does not work'}`)),
     weak ? hint(weak.text, 'toolroom token rotate') : ok('token is random'),
     ...settings.map(({ text }) => hint(text)),
-    ...(troubled.length === 0 && servers.length > 0
-      ? [ok(`${counted(servers.length, 'server')} without problems`)]
+    ...(works > 0 ? [ok(`${counted(works, 'server')} ${works === 1 ? 'works' : 'work'}`)] : []),
+    ...(untried.length > 0
+      ? [hint(`${counted(untried.length, 'server')} not tried yet: ${namesOf(untried)}`, TRY_ALL)]
       : []),
-    ...troubled.map(({ id, name, health: { summary } }) =>
-      problem(`${name}: ${summary}`, `toolroom why ${id}`),
-    ),
+    ...troubled
+      .filter(({ last_error }) => last_error?.code !== 'command_not_found') // said of its program
+      .map(({ id, name, health: { summary } }) => problem(`${name}: ${summary}`, `toolroom why ${id}`)),
   ]
+}
+
+function namesOf(servers: readonly AnyServer[]): string {
+  const more = servers.length > 5 ? ` and ${servers.length - 5} more` : ''
+  return (
+    servers
+      .slice(0, 5)
+      .map(({ id }) => id)
+      .join(', ') + more
+  )
 }
 
 /** `, 71M`; empty where the system has no /proc. */

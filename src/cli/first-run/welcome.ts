@@ -1,8 +1,7 @@
 import { VERSION } from '../../kernel/version.ts'
-import { allServers, needsHelp } from '../run/any-server.ts'
+import { type AnyServer, allServers, isUntried, needsHelp, standing, TRY_ALL } from '../run/any-server.ts'
 import { browserOpener, openInBrowser } from '../run/browser.ts'
 import type { Run } from '../run/command-context.ts'
-import { counted } from '../run/human-readable.ts'
 import type { Line } from '../run/printed-line.ts'
 import { findAll } from './found-agents.ts'
 
@@ -31,11 +30,14 @@ export const welcome: Run = async ({ api, service, note }) => {
   }
 }
 
-function serverLines(servers: Parameters<typeof needsHelp>[0][]): Line[] {
-  const troubled = servers.filter(needsHelp)
-  const [first] = troubled
-  if (!first) return [`${counted(servers.length, 'server')}. Nothing needs you.`]
-  return [
-    `${counted(servers.length, 'server')}, ${troubled.length} of them ${troubled.length === 1 ? 'needs' : 'need'} you: toolroom why ${first.id}`,
+/** Two lines at most: how many servers work, and what to do about the others. */
+function serverLines(servers: readonly AnyServer[]): Line[] {
+  const [troubled] = servers.filter(needsHelp)
+  const advice = [
+    ...(troubled ? [`toolroom why ${troubled.id}`] : []),
+    ...(servers.some(isUntried) ? [TRY_ALL] : []),
   ]
+  const all = standing(servers)
+  if (!all.endsWith('.')) return [advice.length === 0 ? `${all}.` : `${all}:  ${advice.join('  or  ')}`]
+  return [`${all} Nothing needs you.`]
 }

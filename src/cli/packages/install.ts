@@ -3,10 +3,10 @@ import { agentsIn, agentsOf } from '../agents/find-agent.ts'
 import { ask, canAsk, isYes } from '../run/ask-on-terminal.ts'
 import { type Context, dryRun, type Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
+import { followJob } from '../run/follow-job.ts'
 import { bytes, counted, thousands } from '../run/human-readable.ts'
 import { type Line, signed } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { followJob } from './follow-job.ts'
 
 type Installed = Schemas['InstalledPackage']
 

@@ -1,7 +1,7 @@
 import { type Context, dryRun, type Run } from '../run/command-context.ts'
+import { followJob } from '../run/follow-job.ts'
 import { signed } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
-import { followJob } from './follow-job.ts'
 
 /** `toolroom images pull IMAGE` */
 export const pullImage: Run = async (context) => {

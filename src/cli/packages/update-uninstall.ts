@@ -1,9 +1,9 @@
 import { type Context, dryRun, emptyList, exitOf, type Run } from '../run/command-context.ts'
 import { Failure, usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
+import { followJob } from '../run/follow-job.ts'
 import { type Line, type Span, signed, toned } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
-import { followJob } from './follow-job.ts'
 
 type Package = Schemas['Package']
 type Updated = Schemas['UpdatedPackage']

@@ -1,4 +1,5 @@
 import { findNamed } from './find-named.ts'
+import { counted } from './human-readable.ts'
 import { type Span, type Tone, toned } from './printed-line.ts'
 import type { Api, Schemas } from './service-client.ts'
 
@@ -6,43 +7,59 @@ export type StdioServer = Schemas['Server']
 export type HttpServer = Schemas['HttpServer']
 export type AnyServer = StdioServer | HttpServer
 
+type Health = AnyServer['health']
 type State = readonly [sign: string, word: string, tone: Tone | undefined]
 
-/** The same signs and words as in the dashboard. */
-const STATES: Readonly<Record<AnyServer['status'], State>> = {
+/** The same signs and words as in the dashboard. The service decides which of them a server has. */
+const STATES: Readonly<Record<Health['state'], State>> = {
   running: ['●', 'running', 'ok'],
+  connected: ['●', 'connected', 'ok'],
   starting: ['◐', 'starting', undefined],
   stopping: ['◐', 'stopping', undefined],
   idle: ['◌', 'idle', 'dim'],
+  not_tried: ['◇', 'not tried', undefined],
+  not_checked: ['?', 'not checked', undefined],
   stopped: ['○', 'stopped', 'dim'],
-  backoff: ['✕', 'crashed', 'err'],
-  failed: ['✕', 'failed', 'err'],
-  connected: ['●', 'connected', 'ok'],
+  disabled: ['○', 'disabled', 'dim'],
   degraded: ['▲', 'degraded', 'warn'],
+  crashed: ['✕', 'crashed', 'err'],
+  failed: ['✕', 'failed', 'err'],
   auth_required: ['▲', 'needs sign-in', 'warn'],
   unreachable: ['✕', 'unreachable', 'err'],
   error: ['✕', 'error', 'err'],
-  disabled: ['○', 'disabled', 'dim'],
-  unknown: ['?', 'not checked', undefined],
-}
-
-/** A server that is not restarted after a crash is `stopped`, and its health says why. */
-function stateOf({ status, health }: Pick<AnyServer, 'status' | 'health'>): State {
-  const isDegraded = (status === 'running' || status === 'connected') && health.level === 'degraded'
-  const isCrashed = status === 'stopped' && health.level === 'unhealthy'
-  return STATES[isDegraded ? 'degraded' : isCrashed ? 'backoff' : status] ?? ['?', String(status), undefined]
 }
 
 /** `● running`, in its colour. */
-export function stateSpan(server: Pick<AnyServer, 'status' | 'health'>, more = ''): Span {
-  const [sign, word, tone] = stateOf(server)
+export function stateSpan({ health }: Pick<AnyServer, 'health'>, more = ''): Span {
+  const [sign, word, tone] = STATES[health.state] ?? ['?', String(health.state), undefined]
   return toned(tone, `${sign} ${word}${more}`)
 }
 
-/** Whether the server should work and does not. It may be starting again after a crash. */
+/** Whether the server should work and does not, or not well. It may be starting again after a crash. */
 export const needsHelp = (server: AnyServer): boolean =>
-  ['err', 'warn'].includes(stateOf(server)[2] ?? '') ||
+  ['unhealthy', 'degraded'].includes(server.health.level) ||
   (server.type === 'stdio' && server.status === 'starting' && server.restart_count > 0)
+
+export const TRY_ALL = 'toolroom test --all'
+
+/** `13 servers: 9 work, 3 were not tried yet, 1 needs you`. */
+export function standing(servers: readonly AnyServer[]): string {
+  const untried = servers.filter(isUntried).length
+  const troubled = servers.filter(needsHelp).length
+  const works = servers.filter((server) => server.health.works && !needsHelp(server)).length
+  const all = counted(servers.length, 'server')
+  if (works === servers.length) return `${all}. All work.`
+  const rest = servers.length - works - untried - troubled
+  const parts = [
+    `${works} ${works === 1 ? 'works' : 'work'}`,
+    untried > 0 && `${untried} ${untried === 1 ? 'was' : 'were'} not tried yet`,
+    troubled > 0 && `${troubled} ${troubled === 1 ? 'needs' : 'need'} you`,
+    rest > 0 && `${rest} ${rest === 1 ? 'is' : 'are'} stopped or starting`,
+  ]
+  return `${all}: ${parts.filter(Boolean).join(', ')}`
+}
+
+export const isUntried = ({ health }: Pick<AnyServer, 'health'>): boolean => health.state === 'not_tried'
 
 /** Both kinds of server, in the order of their names. */
 export async function allServers(api: Api): Promise<AnyServer[]> {

@@ -1,7 +1,9 @@
 import {
   type AnyServer,
+  allServers,
   type HttpServer,
   isStdio,
+  isUntried,
   needsHelp,
   routeOf,
   type StdioServer,
@@ -9,7 +11,10 @@ import {
   stateSpan,
 } from '../run/any-server.ts'
 import { hanging } from '../run/columns.ts'
-import type { Answer, Context, Run } from '../run/command-context.ts'
+import { type Answer, type Context, emptyList, exitOf, type Run } from '../run/command-context.ts'
+import { usage } from '../run/failure.ts'
+import { findNamed } from '../run/find-named.ts'
+import { followJob } from '../run/follow-job.ts'
 import { counted, milliseconds } from '../run/human-readable.ts'
 import { type Line, type Span, signed, textOf, toned, widthOf } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
@@ -25,10 +30,46 @@ const LABEL = 19
 const GAP = '   '
 const SEE_ISOLATION = 'what the isolation refuses it'
 
-/** `toolroom test SERVER` */
+/** `toolroom test SERVER...`: one with all checks, or several, each started once. */
 export const testServer: Run = async (context) => {
-  const server = await serverNamed(context.api, context.given.word('SERVER'))
-  return isStdio(server) ? testStdio(server, context) : testHttp(server, context)
+  const { api, given } = context
+  const names = given.words('SERVER')
+  const tag = given.flag('tag')
+  if (names.length === 0 && !given.is('all') && tag === undefined)
+    throw usage('Which server?', 'For example: toolroom test NAME, or --all')
+  const all = await allServers(api)
+  const tagged = all.filter(({ tags }) => tag === undefined || tags.includes(tag))
+  const chosen = names.length === 0 ? tagged : names.map((name) => findNamed(all, name, 'server'))
+  const [only] = chosen
+  if (!only)
+    return emptyList({ items: [] }, tag === undefined ? 'No servers yet.' : `No server has the tag '${tag}'.`)
+  if (names.length !== 1) return tryServers(chosen, context)
+  return isStdio(only) ? testStdio(only, context) : testHttp(only, context)
+}
+
+const SIGNS = { works: 'ok', failed: 'err', skipped: 'dim' } as const
+
+async function tryServers(servers: readonly AnyServer[], context: Context): Promise<Answer> {
+  const ids = [...new Set(servers.map(({ id }) => id))]
+  const started = await context.api.post('/api/servers/try', { query: { async: true }, body: { ids } })
+  const what = `Trying ${counted(ids.length, 'server')}`
+  const report = await followJob<Schemas['TryReport']>(context, started, what)
+  const { items, total, works, failed, skipped } = report
+  const [first] = items.filter(({ outcome }) => outcome === 'failed')
+  const others = [failed > 0 && `${failed} failed`, skipped > 0 && `${skipped} not started`].filter(Boolean)
+  return {
+    json: {
+      ...(first && { code: 'test_failed', detail: `${failed} of ${total} failed`, hint: null }),
+      ...report,
+    },
+    lines: [
+      ...items.map(({ id, outcome, summary }) => signed(SIGNS[outcome], `${id}  ${summary}`)),
+      `${works} of ${counted(total, 'server')} work${others.length > 0 ? `, ${others.join(', ')}` : ''}.`,
+    ],
+    plain: items.map(({ id, outcome, summary }) => [id, outcome, summary]),
+    exit: exitOf(failed, total),
+    next: first && `next: toolroom why ${first.id}`,
+  }
 }
 
 /** `✓ command       found in /usr/bin` */
@@ -90,13 +131,23 @@ export const explainServer: Run = async (context) => {
   return explained(server, await diagnose(context, server), context.terminal.width)
 }
 
+/** Nothing is known to be wrong. Only of a server that has worked is it said that nothing is. */
 function works(server: AnyServer): Answer {
   const { id, name, health, tool_count } = server
   const tools = tool_count === null ? '' : `, ${counted(tool_count, 'tool')}`
+  const said = health.works
+    ? 'Nothing is wrong with it.'
+    : (health.action ?? 'Nothing is known to be wrong with it.')
   return {
-    json: { ok: true, server_id: id, status: server.status, detail: health.summary, hint: null },
-    lines: [[stateSpan(server), `  ${name}${tools}. ${health.summary}`], 'Nothing is wrong with it.'],
-    next: `next: toolroom logs ${id}`,
+    json: {
+      ok: health.works ?? null,
+      server_id: id,
+      status: server.status,
+      detail: health.summary,
+      hint: health.action,
+    },
+    lines: [[stateSpan(server), `  ${name}${tools}. ${health.summary}`], said],
+    next: `next: toolroom ${isUntried(server) ? 'test' : 'logs'} ${id}`,
   }
 }
 

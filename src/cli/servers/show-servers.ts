@@ -3,10 +3,12 @@ import {
   allServers,
   type HttpServer,
   isStdio,
+  isUntried,
   needsHelp,
   type StdioServer,
   serverNamed,
   stateSpan,
+  TRY_ALL,
 } from '../run/any-server.ts'
 import { emptyList, type Run } from '../run/command-context.ts'
 import { bytes, counted, elapsed, milliseconds, share, thousands } from '../run/human-readable.ts'
@@ -33,7 +35,7 @@ export const listServers: Run = async ({ api, given }) => {
       head: isLong ? [...HEAD, ...MORE] : HEAD,
       rows: servers.map((server) => (isLong ? [...rowOf(server), ...moreOf(server)] : rowOf(server))),
     },
-    next: nextOf(servers.filter(needsHelp)),
+    next: nextOf(servers.filter(needsHelp), servers.filter(isUntried).length),
   }
 }
 
@@ -71,9 +73,12 @@ function detailOf(server: AnyServer): string {
   return ` (${last_exit.signal ?? `exit ${last_exit.code}`})`
 }
 
-function nextOf(troubled: readonly AnyServer[]): string | undefined {
+function nextOf(troubled: readonly AnyServer[], untried: number): string | undefined {
   const [first] = troubled
-  if (!first) return undefined
+  if (!first)
+    return untried === 0
+      ? undefined
+      : `${counted(untried, 'server')} ${untried === 1 ? 'was' : 'were'} not tried yet:  ${TRY_ALL}`
   const verb = troubled.length === 1 ? 'needs' : 'need'
   return `${counted(troubled.length, 'server')} ${verb} you:  toolroom why ${first.id}`
 }
@@ -87,7 +92,7 @@ export const showServer: Run = async ({ api, given }) => {
     json: server,
     lines: infoLines(server),
     plain: fieldsOf(server).map(([label, value]) => [label, textOf(value)]),
-    next: needsHelp(server) ? `next: toolroom why ${server.id}` : `next: toolroom tools ${server.id}`,
+    next: `next: toolroom ${needsHelp(server) ? 'why' : isUntried(server) ? 'test' : 'tools'} ${server.id}`,
   }
 }
 
@@ -109,6 +114,7 @@ function fieldsOf(server: AnyServer): Field[] {
     ['Name', name],
     ['Status', stateSpan(server)],
     ['Health', health.action === null ? health.summary : `${health.summary}. ${health.action}`],
+    ['Last try', lastTryOf(server)],
     ['Error', last_error ? toned('err', last_error.message) : null],
     ...(isStdio(server) ? stdioFields(server) : httpFields(server)),
     ['Tools', tools],
@@ -118,6 +124,12 @@ function fieldsOf(server: AnyServer): Field[] {
     ['Gateway', server.expose ? 'offered to agents' : 'not offered to agents'],
   ]
   return fields.filter(([, value]) => value !== null && textOf(value) !== '')
+}
+
+function lastTryOf({ last_try }: AnyServer): string {
+  if (!last_try) return 'none since it was added or changed'
+  const ago = elapsed(Math.max(0, (Date.now() - Date.parse(last_try.at)) / 1000))
+  return `${last_try.ok ? 'worked' : `failed (${last_try.code})`}, ${ago} ago`
 }
 
 function stdioFields(server: StdioServer): Field[] {

@@ -39,12 +39,14 @@ test('status finds the running service by its data folder and prints one line pe
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const [head, ...lines] = stdout.trimEnd().split('\n')
   expect(head).toMatch(new RegExp(`^Toolroom \\d+\\.\\d+\\.\\d+ at ${service.address}, up \\d+ s$`))
-  expect(lines.find((line) => line.includes('echo'))).toMatch(/^ {2}echo {9}● running {6}4 tools$/)
+  expect(lines.find((line) => line.includes('echo'))).toMatch(/^ {2}echo {9}● running {4}4 tools$/)
   expect(lines[0]).toMatch(/^! 'crash' crashed\. \S/)
   expect(lines.find((line) => line.startsWith('  crash'))).toMatch(
     /^ {2}crash {8}✕ \S+ +- {8}\S.*exited with code \d/i,
   )
-  expect(lines.find((line) => line.includes('docs'))).toMatch(/^ {2}Remote docs {2}\? not checked {2}-$/)
+  expect(lines.find((line) => line.startsWith('  Remote'))).toMatch(
+    /^ {2}Remote docs {2}◇ not tried {2}- {8}try it: toolroom test remote-docs$/,
+  )
   expect(stdout).not.toContain('\u001b')
 
   const json = JSON.parse((await status(at(service), '--json')).stdout)
@@ -159,7 +161,7 @@ const report = (...servers: Report['servers']): Report => ({
 })
 const server = (
   id: string,
-  status: Report['servers'][number]['status'],
+  status: 'idle' | 'failed',
   level: Report['servers'][number]['health']['level'],
   summary: string,
   action: string | null = null,
@@ -168,7 +170,7 @@ const server = (
   name: id,
   status,
   tool_count: level === 'healthy' ? 1 : null,
-  health: { level, summary, action },
+  health: { level, state: status, works: level === 'healthy', summary, action },
 })
 const written = (given: Report, width: number | undefined, isColoured: boolean) =>
   statusLines(given, width).map((line) => writtenLine(line, { width, isColoured, isAscii: false }).trimEnd())

@@ -2,7 +2,7 @@ import type { Config } from '../../kernel/config/config.ts'
 import { VERSION } from '../../kernel/version.ts'
 import { HttpClient } from '../../net/http-client.ts'
 import { MEBIBYTE, RemoteFailure } from '../../net/http-failure.ts'
-import { type AnyServer, stateSpan } from '../run/any-server.ts'
+import { type AnyServer, isUntried, stateSpan } from '../run/any-server.ts'
 import { columns } from '../run/columns.ts'
 import type { Run } from '../run/command-context.ts'
 import { notRunning, notToolroom, tokenRefused, unreachable } from '../run/failure.ts'
@@ -117,6 +117,7 @@ function serverProblem({ id, health, auth }: ServerLine): string {
   if (login !== undefined) return plain(`${login}: toolroom login ${id}`)
   if (auth?.state === 'refused' && auth.error)
     return `login refused: ${sentences(auth.error.message, auth.error.hint)}`
+  if (isUntried({ health })) return `try it: toolroom test ${id}`
   if (health.level !== 'unhealthy' && health.level !== 'degraded') return ''
   return sentences(health.summary, health.action)
 }

@@ -1,4 +1,4 @@
-import { type AnyServer, isStdio, needsHelp, stateSpan } from '../run/any-server.ts'
+import { type AnyServer, isStdio, isUntried, needsHelp, stateSpan } from '../run/any-server.ts'
 import { columns } from '../run/columns.ts'
 import { bytes, counted, elapsed, milliseconds, share } from '../run/human-readable.ts'
 import { cut, type Line, type Span, toned } from '../run/printed-line.ts'
@@ -94,11 +94,14 @@ function marked(row: Line, isChosen: boolean): Line {
 
 function summaryOf({ servers, summary, at }: Figures): string {
   const troubled = servers.filter(needsHelp).length
+  const untried = servers.filter(isUntried).length
   const { calls, latency_ms } = summary
   const time = new Date(at).toTimeString().slice(0, 8)
   return [
     ` ${counted(servers.length, 'server')}`,
-    troubled === 0 ? 'all ok' : `${troubled} with problems`,
+    ...(troubled === 0 ? [] : [`${troubled} with problems`]),
+    ...(untried === 0 ? [] : [`${untried} not tried`]),
+    ...(servers.every(({ health }) => health.works) ? ['all ok'] : []),
     `calls/min ${Math.round(calls.total / WINDOW_MIN)}`,
     `err ${share(calls.total - calls.ok, calls.total) ?? '-'}`,
     `p95 ${milliseconds(latency_ms.p95) ?? '-'}`,

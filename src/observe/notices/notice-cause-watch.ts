@@ -127,12 +127,9 @@ export class CauseWatch {
     const upstream = this.#sources.upstreams.get(server_id)
     if (!upstream) return
     const { trouble } = upstream
-    if (trouble && trouble !== 'unsettled' && state.status !== 'running')
+    const hasFailed = error || state.status === 'backoff' || state.status === 'failed'
+    if (hasFailed && trouble && trouble !== 'unsettled' && state.status !== 'running')
       this.#board.happened(cause.serverTrouble(upstream, trouble))
-    else if (state.status === 'idle' && error) {
-      const crash = { kind: 'crashed', what: 'crashed', message: error.message, hint: error.hint } as const
-      this.#board.happened(cause.serverTrouble(upstream, crash), true)
-    }
     this.#checkServersSoon()
   }
 

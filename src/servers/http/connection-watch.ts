@@ -1,4 +1,5 @@
 import type { FactBus } from '../../kernel/fact-bus.ts'
+import type { LastError } from '../../kernel/server-state.ts'
 import { systemTimeOf } from '../../kernel/time.ts'
 import type { HttpMcpClient, HttpMcpClientOptions } from '../../mcp/transports/http/http-mcp-client.ts'
 import type { Logins } from '../logins/logins.ts'
@@ -8,6 +9,8 @@ import { type ConnectionFailure, failureOf } from './connection-failure.ts'
 import type { ConnectionReport, HttpServer, Status } from './http-servers.schema.ts'
 import { loginServerOf, resolveServer } from './resolve-server-references.ts'
 
+export type Tried = (error: LastError | null) => void
+
 export interface ConnectionWatchDeps {
   readonly openClient: (options: Omit<HttpMcpClientOptions, 'version' | 'network'>) => HttpMcpClient
   readonly catalogues: Catalogues
@@ -16,6 +19,8 @@ export interface ConnectionWatchDeps {
   readonly logins: Pick<Logins, 'authorizerFor' | 'stateOf'>
   /** The time between two checks. 0: no checks. */
   readonly intervalMs: number
+  /** Called when a connection or a check begins. What it returns is called with its result. */
+  readonly beginTry: (id: string) => Tried
   readonly now: () => number
   readonly random: () => number
 }
@@ -42,6 +47,7 @@ const DAY_MS = 86_400_000
 const LONGEST_PAUSE_MS = 15 * 60_000
 /** The first check follows soon, at a random moment, so that not all servers are checked at once. */
 const FIRST_WITHIN_MS = 5000
+const ON_THIS_COMPUTER = /^https?:\/\/(?:127\.\d+\.\d+\.\d+|localhost|\[::1\])(?=[:/?#]|$)/i
 const SPREAD = 0.2
 const FAILURES_UNTIL_UNREACHABLE = 3
 
@@ -77,7 +83,7 @@ export class ConnectionWatch {
   constructor(server: HttpServer, deps: ConnectionWatchDeps) {
     this.#server = server
     this.#deps = deps
-    this.#schedule(FIRST_WITHIN_MS * deps.random())
+    this.#schedule(this.#firstPauseMs())
   }
 
   get server(): HttpServer {
@@ -122,7 +128,12 @@ export class ConnectionWatch {
     this.#failures = 0
     this.#wasConnected = false
     this.#state = { ...this.#state, status: 'unknown', lastError: null }
-    this.#schedule(FIRST_WITHIN_MS * this.#deps.random())
+    this.#schedule(this.#firstPauseMs())
+  }
+
+  /** Whether something listens on this computer is found out at once. */
+  #firstPauseMs(): number {
+    return ON_THIS_COMPUTER.test(this.#server.url) ? 0 : FIRST_WITHIN_MS * this.#deps.random()
   }
 
   /** Whether there is a connection, or one is being opened. */
@@ -149,14 +160,17 @@ export class ConnectionWatch {
   async #check(): Promise<void> {
     const startedAt = performance.now()
     const tookMs = () => Math.round((performance.now() - startedAt) * 10) / 10
+    const tried = this.#deps.beginTry(this.#server.id)
     let remote: HttpMcpClient | undefined
     try {
       const fresh = this.#remote === undefined
       remote = await this.connected(CHECK_MS)
       if (!fresh) await remote.refresh(CHECK_MS)
+      tried(remote.listError ? lastErrorOf(remote.listError) : null)
       this.#recordListed(remote, tookMs())
     } catch (error) {
       const failure = failureOf(error)
+      tried(lastErrorOf(error))
       if (remote?.listError && failure.code !== 'timeout') this.#recordListed(remote, tookMs())
       else {
         if (!NEEDS_USER.includes(failure.code)) this.#disconnect() // a refusal says nothing about other requests
@@ -186,6 +200,7 @@ export class ConnectionWatch {
   async #connect(server: HttpServer, timeoutMs: number): Promise<HttpMcpClient> {
     const { openClient, catalogues, facts, logins } = this.#deps
     const { id } = server
+    const tried = this.#deps.beginTry(id)
     const before = catalogues.of(id)
     const known = before?.transport
       ? { transport: before.transport, protocol_version: before.protocol_version }
@@ -210,8 +225,10 @@ export class ConnectionWatch {
     try {
       await remote.connect(timeoutMs)
       onReset()
+      tried(remote.listError ? lastErrorOf(remote.listError) : null)
       return remote
     } catch (error) {
+      tried(lastErrorOf(error))
       void remote.close()
       if (this.#opened === remote) this.#remote = undefined // unless the definition has changed meanwhile
       throw error
@@ -280,4 +297,9 @@ export class ConnectionWatch {
     this.#dueAt = performance.now() + ms
     this.#timer = setTimeout(() => void this.#check(), ms).unref()
   }
+}
+
+function lastErrorOf(error: unknown): LastError {
+  const { code, message, hint } = failureOf(error)
+  return { code, message, hint }
 }

@@ -9,6 +9,7 @@ import { masked } from '../shared/masked-values.ts'
 import {
   describedFields,
   healthSchema,
+  last_try,
   lastErrorSchema,
   recordFields,
   ServerId,
@@ -56,6 +57,7 @@ export const Live = Type.Object({
   health: healthSchema('Connected with 12 tools'),
   auth: AuthView,
   latency_ms: orNull(Type.Number({ description: 'Duration of the last successful check' })),
+  last_try,
   last_checked_at: orNull(Timestamp),
   next_check_at: orNull(Timestamp),
   ...describedFields,

@@ -5,19 +5,21 @@ import type { ToolList } from '../../kernel/tool-fields.ts'
 import type { HttpMcpClientOptions } from '../../mcp/transports/http/http-mcp-client.ts'
 import type { LoginProblem, LoginServer } from '../logins/login-record.ts'
 import { keptOAuth, maskOAuth } from '../logins/oauth-settings.ts'
+import { secretNamesIn } from '../shared/definition/definition-references.ts'
 import { commandLine, type Diagnosis, explained } from '../shared/diagnosis.ts'
 import { keepMaskedUrl, keepMaskedValues } from '../shared/masked-values.ts'
 import type { Stats } from '../shared/server-fields.ts'
 import { type RegistryDeps, ServerRegistry } from '../shared/server-registry.ts'
 import { changedOffer } from '../shared/tool-settings.ts'
 import { toolListOf } from '../shared/tool-view.ts'
+import { digestOf } from '../shared/tries.ts'
 import { listText, ViewTexts } from '../shared/view-json-cache.ts'
-import { SettingFailure } from './connection-failure.ts'
 import {
   type ConnectionState,
   ConnectionWatch,
   type ConnectionWatchDeps,
   NEVER_CONNECTED,
+  type Tried,
 } from './connection-watch.ts'
 import {
   type ConnectionReport,
@@ -28,11 +30,17 @@ import {
   type HttpServerView,
 } from './http-servers.schema.ts'
 import { HttpUpstream } from './http-upstream.ts'
-import { definitionOf, type Shown, viewOf } from './http-view.ts'
+import { definitionOf, judgeHttp, type Shown, viewOf } from './http-view.ts'
 import type { LoginPort } from './login-wait.ts'
-import { checkedUrl, isSameOrigin, loginServerOf, resolveServer } from './resolve-server-references.ts'
+import {
+  checkedUrl,
+  isSameOrigin,
+  loginServerOf,
+  obstacleOf,
+  resolveServer,
+} from './resolve-server-references.ts'
 
-interface Deps extends RegistryDeps<HttpServer>, ConnectionWatchDeps {
+interface Deps extends RegistryDeps<HttpServer>, Omit<ConnectionWatchDeps, 'beginTry'> {
   /** Tests a connection step by step. Never rejects, and takes at most 10 s. */
   readonly testConnection: (
     options: Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'authorizer'>,
@@ -59,6 +67,8 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
     super(deps)
     this.#unsubscribe = [
       deps.facts.on('secret_changed', ({ name }) => {
+        for (const { server } of this.#watches.values())
+          if (secretNamesIn(server).includes(name)) this.compareTry(server)
         for (const watch of this.#watches.values()) watch.secretChanged(name)
       }),
       deps.facts.on('http_server_login', ({ server_id, state }) => this.#loginChanged(server_id, state)),
@@ -71,9 +81,16 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
 
   protected upstreamFor(server: HttpServer): HttpUpstream {
     const { catalogues, calls, logins } = this.deps
-    const watch = new ConnectionWatch(server, this.deps)
+    const watch = new ConnectionWatch(server, { ...this.deps, beginTry: (id) => this.#beginTry(id) })
     this.#watches.set(server.id, watch)
-    return new HttpUpstream(server, { watch, catalogues, calls, logins })
+    const judge = (current: HttpServer) => judgeHttp(this.#judgedOf(current))
+    return new HttpUpstream(server, { watch, catalogues, calls, logins, judge })
+  }
+
+  protected digestOf(server: HttpServer): string {
+    const resolved = this.deps.references.resolve(server.id, server)
+    const { url, headers, transport, oauth } = resolved.ok ? resolved.definition : server
+    return digestOf([resolved.ok, url, headers, transport, oauth])
   }
 
   protected forget(id: string): void {
@@ -178,11 +195,31 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
     return this.#watches.get(id)?.state ?? NEVER_CONNECTED
   }
 
-  #shownOf({ id }: HttpServer): Shown {
-    const { catalogues, statsOf, usedBy, logins } = this.deps
+  /** The result counts if the definition is still the same then. */
+  #beginTry(id: string): Tried {
+    const current = () => {
+      const server = this.record(id)
+      return server && this.digestOf(server)
+    }
+    const digest = current()
+    return (error) => {
+      if (digest !== undefined && current() === digest) this.deps.tries.record(id, digest, { error })
+    }
+  }
+
+  #judgedOf(server: HttpServer) {
+    const { catalogues, tries } = this.deps
+    const { id } = server
+    const connection = this.#connectionOf(id)
+    const obstacle = connection.status === 'unknown' ? obstacleOf(server, this.deps.references) : null
+    return { connection, catalogue: catalogues.of(id), lastTry: tries.of(id), obstacle }
+  }
+
+  #shownOf(server: HttpServer): Shown {
+    const { statsOf, usedBy, logins } = this.deps
+    const { id } = server
     return {
-      connection: this.#connectionOf(id),
-      catalogue: catalogues.of(id),
+      ...this.#judgedOf(server),
       stats: statsOf(id),
       usedBy: usedBy(id),
       auth: logins.stateOf(id),
@@ -191,23 +228,21 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
 
   async #test(server: HttpServer): Promise<ConnectionReport> {
     const startedAt = performance.now()
+    const tried = this.#beginTry(server.id)
     const report = await this.#report(server)
+    tried(report.error)
     this.#watches.get(server.id)?.tested(report, performance.now() - startedAt)
     return report
   }
 
   async #report(server: HttpServer): Promise<ConnectionReport> {
     const { testConnection, references, logins } = this.deps
-    try {
-      const resolved = resolveServer(server, references)
-      const { url, headers, transport } = resolved
-      const authorizer = logins.authorizerFor(loginServerOf(resolved))
-      return await testConnection({ url, headers, transport, authorizer })
-    } catch (error) {
-      if (!(error instanceof SettingFailure)) throw error
-      const { code, message, hint } = error
-      return { ...NOT_TESTED, error: { code, message, hint } }
-    }
+    const error = obstacleOf(server, references)
+    if (error) return { ...NOT_TESTED, error }
+    const resolved = resolveServer(server, references)
+    const { url, headers, transport } = resolved
+    const authorizer = logins.authorizerFor(loginServerOf(resolved))
+    return testConnection({ url, headers, transport, authorizer })
   }
 }
 

@@ -83,7 +83,7 @@ describe('HTTP server', () => {
       const service = await openTestService()
       expect(await register(service, await startEverything(mode))).toMatchObject({
         status: 'unknown',
-        health: { level: 'unknown', summary: 'Not checked yet' },
+        health: { level: 'unknown', state: 'not_tried', works: null },
         enabled: true,
         tool_count: null,
       })

@@ -5,6 +5,7 @@ import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import { MODERN_VERSION } from '../../mcp/protocol/mcp-constants.ts'
 import type { HttpMcpClient } from '../../mcp/transports/http/http-mcp-client.ts'
 import { refuseUnknownTool, requestMs } from '../shared/call-recorder.ts'
+import type { Judgement } from '../shared/judgement.ts'
 import type { RelayedRequest, ToolCall, Trouble, Upstream } from '../shared/upstream.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../shared/upstreams.ts'
 import { failureOf } from './connection-failure.ts'
@@ -15,6 +16,7 @@ import { awaitLogin, isLoginMissing, type LoginPort, loginNeeded } from './login
 interface Deps extends UpstreamDeps {
   readonly watch: ConnectionWatch
   readonly logins: LoginPort
+  readonly judge: (server: HttpServer) => Judgement
 }
 
 type Sending = (remote: HttpMcpClient, leftMs: number) => Promise<CallResult>
@@ -38,7 +40,12 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
   }
 
   get trouble(): Upstream['trouble'] {
-    return troubleOf(this.deps.watch.state)
+    const { watch, judge } = this.deps
+    const { state } = watch
+    if (state.status !== 'unknown') return troubleOf(state)
+    if (state.nextCheckAt !== null) return 'unsettled'
+    const { error } = judge(this.server)
+    return error ? troubleOf({ ...state, status: 'error', lastError: error }) : undefined
   }
 
   get isAwake(): boolean {
@@ -200,14 +207,13 @@ function asAppError(what: string, error: unknown): unknown {
 }
 
 /** A disabled server has none. */
-function troubleOf({ status, nextCheckAt, lastError }: ConnectionState): Upstream['trouble'] {
+function troubleOf({ status, lastError }: ConnectionState): Upstream['trouble'] {
   const cause = { message: lastError?.message ?? status, hint: lastError?.hint ?? null }
   switch (status) {
     case 'connected':
     case 'disabled':
-      return undefined
     case 'unknown':
-      return nextCheckAt === null ? undefined : 'unsettled'
+      return undefined
     case 'error':
       return { ...(isSetUp(lastError) ? WORDS.error : INCOMPLETE), ...cause }
     case 'auth_required':

@@ -1,11 +1,14 @@
 import { memo } from '../../kernel/memo.ts'
 import { maskUrl, maskValues } from '../../kernel/secrets/mask-secrets.ts'
+import type { LastError } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { AuthView } from '../logins/logins.schema.ts'
 import { maskOAuth } from '../logins/oauth-settings.ts'
 import type { Catalogue } from '../shared/catalogues.ts'
-import type { Health, Stats } from '../shared/server-fields.ts'
+import { type Judgement, judge } from '../shared/judgement.ts'
+import type { Stats } from '../shared/server-fields.ts'
 import { tokensOf } from '../shared/tool-view.ts'
+import { type Try, tryView } from '../shared/tries.ts'
 import type { ConnectionState } from './connection-watch.ts'
 import type { HttpServer, HttpServerView, Live } from './http-servers.schema.ts'
 
@@ -25,6 +28,9 @@ export interface Shown {
   readonly stats: Stats
   readonly usedBy: readonly string[]
   readonly auth: AuthView
+  readonly lastTry: Try | null
+  /** A variable or a secret that it refers to is not set. */
+  readonly obstacle: LastError | null
 }
 
 export const viewOf = (server: HttpServer, shown: Shown): HttpServerView => ({
@@ -32,42 +38,40 @@ export const viewOf = (server: HttpServer, shown: Shown): HttpServerView => ({
   ...liveOf(shown),
 })
 
-function liveOf({ connection, catalogue, stats, usedBy, auth }: Shown): Live {
+function liveOf({ connection, catalogue, stats, usedBy, auth, lastTry, obstacle }: Shown): Live {
   const { status, latencyMs, checkedAt, nextCheckAt, lastError } = connection
-  const tool_count = catalogue?.tools.length ?? null
+  const { health, error } = judgeHttp({ connection, catalogue, lastTry, obstacle })
+  const shownError = lastError ?? error
   return {
     status,
-    health: healthOf(connection, tool_count),
+    health,
     auth,
     latency_ms: latencyMs,
+    last_try: tryView(lastTry),
     last_checked_at: checkedAt === null ? null : isoTime(checkedAt),
     next_check_at: nextCheckAt === null ? null : isoTime(nextCheckAt),
     protocol_version: catalogue?.protocol_version ?? null,
     server_info: catalogue?.server_info ?? null,
-    tool_count,
+    tool_count: catalogue?.tools.length ?? null,
     tool_tokens: catalogue ? tokensOf(catalogue) : null,
     stats,
     used_by_agents: [...usedBy],
-    last_error: lastError && { code: lastError.code, message: lastError.message, hint: lastError.hint },
+    last_error: shownError && { code: shownError.code, message: shownError.message, hint: shownError.hint },
   }
 }
 
-function healthOf({ status, lastError }: ConnectionState, tools: number | null): Health {
-  const action = lastError?.hint ?? null
-  switch (status) {
-    case 'connected': {
-      const summary = `Connected with ${tools ?? 0} ${tools === 1 ? 'tool' : 'tools'}`
-      return { level: 'healthy', summary, action: null }
-    }
-    case 'unknown':
-      return { level: 'unknown', summary: 'Not checked yet', action: null }
-    case 'disabled':
-      return { level: 'unknown', summary: 'Disabled', action: null }
-    case 'degraded':
-      return { level: 'degraded', summary: `The last check failed: ${lastError?.message}`, action }
-    case 'auth_required':
-    case 'unreachable':
-    case 'error':
-      return { level: 'unhealthy', summary: lastError?.message ?? status, action }
-  }
-}
+export const judgeHttp = ({
+  connection: { status, lastError },
+  catalogue,
+  lastTry,
+  obstacle,
+}: Pick<Shown, 'connection' | 'catalogue' | 'lastTry' | 'obstacle'>): Judgement =>
+  judge({
+    status,
+    error: lastError,
+    lastTry,
+    obstacle,
+    isWanted: true,
+    flaw: undefined,
+    toolCount: catalogue?.tools.length ?? null,
+  })

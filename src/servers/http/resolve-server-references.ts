@@ -1,5 +1,6 @@
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import { isReference, parseReferences, resolveReferences } from '../../kernel/secrets/references.ts'
+import type { LastError } from '../../kernel/server-state.ts'
 import { isBlockedHost } from '../../net/blocked-address.ts'
 import type { LoginServer } from '../logins/login-record.ts'
 import type { References } from '../shared/definition/definition-references.ts'
@@ -15,6 +16,18 @@ export function resolveServer(server: HttpServer, references: References): HttpS
   assertHeaders(headers)
   if (url !== server.url) assertUrl(url)
   return resolved.definition
+}
+
+/** Why a server cannot be reached, without a connection: a reference has no value, or one that does not fit. */
+export function obstacleOf(server: HttpServer, references: References): LastError | null {
+  try {
+    resolveServer(server, references)
+    return null
+  } catch (error) {
+    if (!(error instanceof SettingFailure)) throw error
+    const { code, message, hint } = error
+    return { code, message, hint }
+  }
 }
 
 function assertUrl(url: string): void {

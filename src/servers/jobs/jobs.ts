@@ -35,6 +35,7 @@ export interface Job {
 /** Passed to the work function. */
 export interface JobHandle {
   readonly signal: AbortSignal
+  /** The same name again changes the detail only. */
   phase(name: string, detail?: Phase['detail']): void
   line(text: string): void
   /**
@@ -182,8 +183,14 @@ export class Jobs {
   }
 
   #enter(entry: Entry, name: string, detail: Phase['detail']): void {
+    const { phases } = entry.job
+    const last = phases.at(-1)
     const phase = { name, started_at: this.#deps.now(), finished_at: null, detail }
-    this.#change(entry, { phase: name, phases: [...this.#endedPhases(entry), phase] })
+    const next =
+      last?.name === name && last.finished_at === null
+        ? [...phases.slice(0, -1), { ...last, detail }]
+        : [...this.#endedPhases(entry), phase]
+    this.#change(entry, { phase: name, phases: next })
   }
 
   /** The phases, the last of which ends now. */

@@ -14,6 +14,7 @@ import {
   packages,
 } from '../../../test/support/packages.ts'
 import { toolPackage } from '../../../test/support/registry/registry.ts'
+import { get } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, type TestService } from '../../../test/support/test-service.ts'
 import type { JobView } from '../jobs/jobs.routes.ts'
 import type { ServerView } from '../stdio/servers.schema.ts'
@@ -261,6 +262,13 @@ describe('updating', () => {
     })
     expectEntry('1.0.0')
     await expect.poll(() => tools(service)).toEqual(['a', 'b'])
+
+    await post(service, '/api/servers/grows/stop')
+    expect(await get(service, 'grows')).toMatchObject({ last_try: { ok: true }, health: { works: true } })
+    await packages(service, 'POST', '/grows/rollback')
+    expect(await get(service, 'grows')).toMatchObject({ last_try: null, health: { works: null } })
+    await packages(service, 'POST', '/grows/rollback')
+    await post(service, '/api/servers/grows/start')
   })
 
   test('an update with hold waits with the difference of the tools, and replaces the version only when it is continued', async () => {

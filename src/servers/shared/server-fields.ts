@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { ID_PATTERN, orNull, Timestamp } from '../../kernel/rest-parts.ts'
-import { anyObject, integer, text, textOrNull, texts } from '../../kernel/schema-fields.ts'
+import { anyObject, boolean, integer, text, textOrNull, texts } from '../../kernel/schema-fields.ts'
 import type { OfferSettings } from './tool-settings.ts'
 
 /** The fields that STDIO and HTTP servers have in common. */
@@ -49,7 +49,34 @@ export type Stats = Type.Static<typeof Stats>
 
 export const healthSchema = (example: string) =>
   Type.Object({
-    level: Type.Enum(['healthy', 'degraded', 'unhealthy', 'unknown']),
+    level: Type.Enum(['healthy', 'degraded', 'unhealthy', 'unknown'], {
+      description: '`unknown`: it was not tried since its definition changed, is starting, or was stopped',
+    }),
+    state: Type.Enum(
+      [
+        'running',
+        'connected',
+        'idle',
+        'not_tried',
+        'not_checked',
+        'starting',
+        'stopping',
+        'stopped',
+        'disabled',
+        'degraded',
+        'crashed',
+        'failed',
+        'auth_required',
+        'unreachable',
+        'error',
+      ],
+      { description: 'What lists show: the status, and what is known beyond it' },
+    ),
+    works: orNull(
+      boolean(
+        'true: it has worked since its definition last changed, and nothing is known that prevents it now. null: not tried',
+      ),
+    ),
     summary: text('One sentence', { examples: [example] }),
     action: textOrNull('What to do next, if anything'),
   })
@@ -63,6 +90,21 @@ export const lastErrorSchema = (exampleCode: string) =>
       hint: textOrNull('What to do next'),
     }),
   )
+
+/** The last `Try` of a view, without its words. */
+export const last_try = orNull(
+  Type.Object(
+    {
+      at: Timestamp,
+      ok: boolean('It completed the handshake and listed its tools, and has not failed since'),
+      code: textOrNull('Why not', { examples: ['command_not_found'] }),
+    },
+    {
+      description:
+        'How the last start went, or the last connection to a URL. It survives a restart of Toolroom. null: not tried since what runs, a secret that it refers to, or the version of its package has changed',
+    },
+  ),
+)
 
 /** The fields of a view that show what the server described in its last connection. */
 export const describedFields = {

@@ -11,6 +11,7 @@ import type { References } from './definition/definition-references.ts'
 import { type Revealed, type RevealInput, storedValue } from './masked-values.ts'
 import { MAX_SERVERS, type ServerRecord } from './server-fields.ts'
 import type { OfferSettings } from './tool-settings.ts'
+import type { Tries } from './tries.ts'
 import type { ToolCall, Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
 
@@ -37,6 +38,7 @@ export interface RegistryDeps<T extends ServerRecord> {
   readonly catalogues: Catalogues
   readonly upstreams: Upstreams
   readonly references: References
+  readonly tries: Tries
   readonly calls: CallRecorder
   readonly now: () => number
   readonly audit: (entry: AuditEntry) => Promise<void>
@@ -51,7 +53,7 @@ export abstract class ServerRegistry<T extends ServerRecord, D extends RegistryD
   protected abstract readonly kind: ServerKind
   /** For messages: `STDIO server`. */
   protected abstract readonly noun: string
-  readonly #known = new Map<string, RecordUpstream<T>>()
+  readonly #known = new Map<string, { readonly upstream: RecordUpstream<T>; readonly record: T }>()
   #candidates = 0
 
   constructor(deps: D) {
@@ -61,6 +63,9 @@ export abstract class ServerRegistry<T extends ServerRecord, D extends RegistryD
   /** The record with secrets masked, for the audit trail. */
   protected abstract shown(record: T): Readonly<Record<string, unknown>>
 
+  /** Of what a start runs, or of where a connection leads, with the current values of its references. */
+  protected abstract digestOf(record: T): string
+
   protected abstract upstreamFor(record: T): RecordUpstream<T>
 
   /** Called when a server was deleted, before the fact is published. */
@@ -68,6 +73,11 @@ export abstract class ServerRegistry<T extends ServerRecord, D extends RegistryD
 
   list(): Promise<T[]> {
     return this.deps.store.all()
+  }
+
+  /** By its id, as it is stored now. */
+  protected record(id: string): T | undefined {
+    return this.#known.get(id)?.record
   }
 
   async get(key: string): Promise<T> {
@@ -151,7 +161,7 @@ export abstract class ServerRegistry<T extends ServerRecord, D extends RegistryD
 
   /** The fact is published last, so that subscribers do not find the server any more. */
   protected async delete(key: string, by: Caller): Promise<void> {
-    const { store, facts, secrets, references, upstreams, catalogues } = this.deps
+    const { store, facts, secrets, references, upstreams, catalogues, tries } = this.deps
     const record = await this.get(key)
     const { id } = record
     const removed = { action: 'server_removed', subject: id, ...by, detail: this.shown(record) }
@@ -161,8 +171,14 @@ export abstract class ServerRegistry<T extends ServerRecord, D extends RegistryD
     this.#known.delete(id)
     upstreams.remove(id)
     catalogues.forget(id)
+    tries.forget(id)
     this.forget(id)
     facts.publish('server_removed', { server_id: id, type: this.kind })
+  }
+
+  /** To be called for a server of which something has changed that its definition refers to. */
+  protected compareTry(record: T): void {
+    this.deps.tries.compare(record.id, this.digestOf(record))
   }
 
   /** Masks the secrets of a record that is not stored yet, in case it is refused. */
@@ -181,9 +197,10 @@ export abstract class ServerRegistry<T extends ServerRecord, D extends RegistryD
   /** Called before the fact is published, so that subscribers find the server as it is now. */
   #onStored(record: T): void {
     this.deps.secrets.set(`server:${record.id}`, secretsIn(record as Carrier))
-    const upstream = this.#known.get(record.id) ?? this.upstreamFor(record)
+    const upstream = this.#known.get(record.id)?.upstream ?? this.upstreamFor(record)
+    this.compareTry(record)
     upstream.update(record)
-    this.#known.set(record.id, upstream)
+    this.#known.set(record.id, { upstream, record })
     this.deps.upstreams.add(upstream)
   }
 }

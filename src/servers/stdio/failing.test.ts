@@ -182,7 +182,8 @@ test.each(Object.entries(FAILING))(
     expect(last_error?.message).toMatch(expected.message)
     expect(last_error?.hint).toMatch(expected.hint)
     for (const sentence of [last_error?.message, last_error?.hint]) expect(sentence).not.toMatch(/\n|\.$/)
-    expect(health).toEqual({ level: 'unhealthy', summary: last_error?.message, action: last_error?.hint })
+    const [summary, action] = [last_error?.message, last_error?.hint]
+    expect(health).toEqual({ level: 'unhealthy', state: expect.any(String), works: false, summary, action })
     expect(started.json()).toMatchObject({ last_error, detail: `'it': ${last_error?.message}` })
   },
 )
@@ -230,7 +231,7 @@ test('an on-demand server that failed for a cause that stays is asleep again aft
   const change = (env: object) =>
     service.inject({ method: 'PATCH', url: '/api/servers/it', headers: AUTHORISED, payload: { env } })
   await change({ API_KEY: `\${secret:key}` })
-  expect(await get(service, 'it')).toMatchObject({ status: 'idle', last_error: null })
+  expect(await get(service, 'it')).toMatchObject({ status: 'idle', last_try: null })
   expect((await call()).json()).toMatchObject({ last_error: { code: 'missing_setting' } })
   expect(await get(service, 'it')).toMatchObject({ status: 'failed' })
   const payload = { value: 'a-long-secret-value' }

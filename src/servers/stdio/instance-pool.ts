@@ -5,7 +5,6 @@ import type { InstanceOwner } from '../../mcp/protocol/call-options.ts'
 import type { StdioClient } from '../../mcp/transports/stdio/stdio-client.ts'
 import type { Supervisor } from '../../supervisor/supervisor.ts'
 import type { DiscoveredServer } from '../shared/catalogues.ts'
-import type { References, Resolved, SecretVersions } from '../shared/definition/definition-references.ts'
 import type { Server } from './servers.schema.ts'
 
 /** Runs processes: the one that the clients of a server share has the id of the server. */
@@ -171,48 +170,5 @@ function added(one: Resources | null, other: Resources | null): Resources | null
     cpu_pct: Math.round((one.cpu_pct + other.cpu_pct) * 10) / 10,
     rss_bytes: one.rss_bytes + other.rss_bytes,
     processes: one.processes + other.processes,
-  }
-}
-
-/** Resolves the references of servers at their start, and keeps which secrets each process was started with. */
-export class StartedWith {
-  readonly #references: References
-  readonly #engine: Pick<Engine, 'life'>
-  readonly #instances: InstancePool
-  /** By the id of the process in the engine. Only processes that were started with a secret. */
-  readonly #versions = new Map<string, SecretVersions>()
-
-  constructor(references: References, engine: Pick<Engine, 'life'>, instances: InstancePool) {
-    this.#references = references
-    this.#engine = engine
-    this.#instances = instances
-  }
-
-  /** Called when a process is started. */
-  resolve(server: Server, processId: string): Resolved<Server> {
-    const resolved = this.#references.resolve(server.id, server)
-    this.#versions.delete(processId)
-    if (resolved.ok && resolved.versions.size > 0) {
-      this.#forgetEnded(server.id)
-      this.#versions.set(processId, resolved.versions)
-    }
-    return resolved
-  }
-
-  /** Whether a process runs with a secret that has changed since its start. */
-  isOutdated({ id }: Server): boolean {
-    if (this.#versions.size === 0) return false
-    return [id, ...[...this.#instances.of(id).values()].map((instance) => instance.id)].some((process) => {
-      const versions = this.#versions.get(process)
-      if (!versions || !this.#references.isOutdated(versions)) return false
-      const { status } = this.#engine.life(process).state
-      return status === 'running' || status === 'starting'
-    })
-  }
-
-  /** The id of an instance is never used again. */
-  #forgetEnded(serverId: string): void {
-    for (const id of this.#versions.keys())
-      if (id.startsWith(`${serverId}~`) && !this.#instances.get(id)) this.#versions.delete(id)
   }
 }

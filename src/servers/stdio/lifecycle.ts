@@ -63,6 +63,12 @@ export abstract class ServerLifecycle<D extends LifecycleDeps> extends ServerReg
     return server
   }
 
+  /** Starts it to see whether it works. One that a person has stopped is not started, and one that was asleep sleeps again. */
+  async tryOnce(key: string): Promise<void> {
+    const server = await this.get(key)
+    if (this.desiredOf(server) === 'running') await this.deps.engine.tryOnce(server.id)
+  }
+
   /** When Toolroom starts: starts eager servers that no person has stopped, and manual ones that a person had started. */
   async startWithToolroom(): Promise<void> {
     const starting = (await this.list()).filter(

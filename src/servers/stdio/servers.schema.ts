@@ -17,6 +17,7 @@ import { masked } from '../shared/masked-values.ts'
 import {
   describedFields,
   healthSchema,
+  last_try,
   lastErrorSchema,
   recordFields,
   ServerId,
@@ -80,6 +81,7 @@ export const Live = Type.Object({
   recent_exits: Type.Array(PastExit, {
     description: 'The last 5 exits since Toolroom started, newest first, including those after a stop',
   }),
+  last_try,
   last_error: lastErrorSchema('command_not_found'),
   ...describedFields,
   capabilities: orNull(anyObject()),

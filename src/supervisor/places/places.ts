@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Isolation } from '../../kernel/isolation-options.ts'
+import type { LastError } from '../../kernel/server-state.ts'
 import type { Marks, ProcessGroups } from '../platform/platform.ts'
 import { type Definition, type ServerProcess, type Starting, startChild } from '../process/start-child.ts'
 import type { Ability } from './ability.ts'
@@ -42,6 +43,7 @@ export class Places {
   readonly #deps: PlacesDeps
   #sandbox: Promise<Sandbox> | undefined
   #containers: Promise<Containers> | undefined
+  #opened: Containers | undefined
 
   constructor(deps: PlacesDeps) {
     this.#deps = deps
@@ -78,6 +80,11 @@ export class Places {
     return { sandbox: inSandbox, container: inContainer }
   }
 
+  /** Why the container of a server cannot be made, as far as it is known. Loads no code and starts no engine. */
+  containerProblem(...about: Parameters<Containers['problem']>): LastError | null {
+    return this.#opened?.problem(...about) ?? null
+  }
+
   /** Downloads an image into the container engine. Rejects with an AppError. */
   async pullImage(image: string, pulling: Pulling): Promise<Image> {
     return (await this.#openContainers()).pull(image, pulling)
@@ -110,12 +117,12 @@ export class Places {
     const { folder, marks } = this.#deps
     this.#containers ??= import('./container/containers.ts').then(
       (module) =>
-        new module.Containers({
+        (this.#opened = new module.Containers({
           env: process.env,
           home: homedir(),
           pinFile: join(folder, IMAGE_PINS),
           marks,
-        }),
+        })),
     )
     return this.#containers
   }

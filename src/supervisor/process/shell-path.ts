@@ -21,6 +21,7 @@ export class ShellPath {
   readonly #closing = new AbortController()
   #asked: Promise<string | undefined> | undefined
   #known: string | undefined
+  #hasAnswered = false
 
   /** Without a terminal, the shell is asked once, now, and its answer is kept. */
   constructor(options: Options, hasTerminal = isInTerminal()) {
@@ -32,13 +33,22 @@ export class ShellPath {
   /** Undefined without a shell, or if it does not answer in time. */
   ask(): Promise<string | undefined> {
     if (!this.#isKept) return this.#askShell()
-    this.#asked ??= this.#askShell().then((path) => (this.#known = path))
+    this.#asked ??= this.#askShell().then((path) => {
+      this.#hasAnswered = true
+      this.#known = path
+      return path
+    })
     return this.#asked
   }
 
   /** Settles when `added` does not change any more. */
   async ready(): Promise<void> {
     if (this.#isKept) await this.ask()
+  }
+
+  /** Whether `added` is final. */
+  get isReady(): boolean {
+    return !this.#isKept || this.#hasAnswered
   }
 
   /** The folders that it adds to the PATH of this service; undefined if this service was started from a terminal. */

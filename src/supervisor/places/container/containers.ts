@@ -1,3 +1,4 @@
+import type { LastError } from '../../../kernel/server-state.ts'
 import type { Marks } from '../../platform/platform.ts'
 import { type ServerProcess, StartFailure } from '../../process/start-child.ts'
 import { type Ability, able, notStarted, unable } from '../ability.ts'
@@ -18,12 +19,18 @@ export interface ContainersDeps {
 
 /** How long a user waits for the name of the engine. */
 const INFO_MS = 5000
+/** So long after an answer, the engine is still there: one that a socket starts has not ended again. */
+const THERE_FOR_MS = 5000
+const LOOK_AGAIN_MS = 30_000
 
 /** Runs servers in containers of the engine that is there. */
 export class Containers {
   readonly #deps: ContainersDeps
   readonly #pins: ImagePins
   readonly #running = new Set<Container>()
+  /** What the engine has said about images, by their names. */
+  readonly #images = new Map<string, { readonly at: number; readonly isMissing: boolean }>()
+  #answeredAt = Number.NEGATIVE_INFINITY
 
   constructor(deps: ContainersDeps) {
     this.#deps = deps
@@ -52,11 +59,32 @@ export class Containers {
     }
   }
 
+  /**
+   * Why the container of a server cannot be made, as far as it is known. Asks an engine that is there anyway, and does not
+   * wait for its answer.
+   */
+  problem(serverId: string, contained: Contained): LastError | null {
+    const specified = specOf(contained, this.#deps.home)
+    if (!specified.ok) return specified.error
+    const { image } = specified.spec
+    if (this.#pins.of(serverId, image) !== undefined) return null
+    const now = performance.now()
+    const known = this.#images.get(image)
+    const isThere = this.#running.size > 0 || now - this.#answeredAt < THERE_FOR_MS
+    const socket = this.#socket()
+    if (isThere && socket.ok && (!known || now - known.at > LOOK_AGAIN_MS)) {
+      this.#images.set(image, { at: now, isMissing: known?.isMissing ?? false }) // asked only once
+      void this.#find(new Engine(socket.path), image).catch(() => {}) // it has ended meanwhile
+    }
+    return known?.isMissing ? explainEngine(noImage(image), image, '') : null
+  }
+
   async ability(): Promise<Ability<'docker' | 'podman'>> {
     const found = this.#socket()
     if (!found.ok) return unable<'docker' | 'podman'>(null, found.obstacle)
     try {
       const { name, version } = await engineInfo(new Engine(found.path), INFO_MS)
+      this.#answeredAt = performance.now()
       return able(name, version)
     } catch (error) {
       if (!(error instanceof EngineError)) throw error
@@ -71,7 +99,9 @@ export class Containers {
     if (!found.ok) throw noEngine(found.obstacle)
     const engine = new Engine(found.path)
     try {
-      return await pullImage(engine, image, pulling)
+      const pulled = await pullImage(engine, image, pulling)
+      this.#images.set(image, { at: performance.now(), isMissing: false })
+      return pulled
     } catch (error) {
       if (!(error instanceof EngineError)) throw error
       const { name } = await engineInfo(engine).catch(() => ({ name: 'docker' as const }))
@@ -103,12 +133,24 @@ export class Containers {
   async #pinned(engine: Engine, serverId: string | null, image: string): Promise<string> {
     const pinned = serverId === null ? undefined : this.#pins.of(serverId, image)
     if (pinned !== undefined) return pinned
-    const found = await findImage(engine, image)
-    if (!found) throw new EngineError(404, `No such image: ${image}`)
+    const found = await this.#find(engine, image)
+    if (!found) throw noImage(image)
     if (serverId !== null) this.#pins.pin(serverId, image, found.id)
     return found.id
   }
+
+  async #find(engine: Engine, image: string): Promise<Image | undefined> {
+    const found = await findImage(engine, image)
+    this.#answeredAt = performance.now()
+    if (this.#images.size >= MAX_IMAGES) this.#images.clear()
+    this.#images.set(image, { at: this.#answeredAt, isMissing: found === undefined })
+    return found
+  }
 }
+
+const MAX_IMAGES = 500
+
+const noImage = (image: string): EngineError => new EngineError(404, `No such image: ${image}`)
 
 /**
  * Root in a container without rights may not use the folders of another user. An engine that runs without root maps it to

@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import { phasesOf } from '../../data/job-phases.ts'
-import { useJobs } from '../../data/jobs.ts'
+import { progressOf, useJobs } from '../../data/jobs.ts'
 import { long } from '../../format/format.ts'
 import { PhaseBar } from '../../parts/charts/PhaseBar.tsx'
 import { useNow } from '../../parts/marks/Time.tsx'
@@ -14,14 +14,17 @@ export function JobCard() {
   const now = useNow(1000)
   if (!job) return null
   const phases = phasesOf(job)
-  const at = phases.findIndex(({ state }) => state === 'now') + 1
+  const isTry = job.kind === 'server_try'
+  const { tried, total } = isTry
+    ? progressOf(job)
+    : { tried: phases.findIndex(({ state }) => state === 'now') + 1, total: phases.length }
   const ranS = (now - new Date(job.started_at ?? job.created_at).getTime()) / 1000
   return (
-    <Link href="/packages" className={css.card}>
+    <Link href={isTry ? '/servers' : '/packages'} className={css.card}>
       <span className={css.line}>
         <b className="cut grow">{job.subject}</b>
         <span className="muted">
-          {at} / {phases.length}
+          {tried} / {total}
         </span>
       </span>
       <PhaseBar phases={phases} label={job.subject} />

@@ -10,9 +10,13 @@ interface List {
 const LIST = ['servers', 'stdio']
 const BATCH_MS = 500
 
-export function patchStatus({ server_id, status }: StatusChange): void {
+/** Whether it works is in the complete answer. Until then a server that moves says so. */
+export function patchStatus({ server_id, status: next }: StatusChange): void {
+  const status = next as StdioServer['status']
+  const isMoving = status === 'starting' || status === 'stopping'
+  const moving = isMoving ? ({ level: 'unknown', state: status, works: null } as const) : {}
   patch((server) =>
-    server.id === server_id ? { ...server, status: status as StdioServer['status'] } : server,
+    server.id === server_id ? { ...server, status, health: { ...server.health, ...moving } } : server,
   )
 }
 

@@ -6,7 +6,8 @@ import { useServers } from '../../data/servers.ts'
 import { PageHead } from '../../parts/content/PageHead.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { Seg } from '../../parts/controls/Seg.tsx'
-import { isBroken } from '../../parts/marks/status.ts'
+import { isUntried } from '../../parts/marks/status.ts'
+import { TryAll } from '../../parts/server/TryAll.tsx'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
 import { ErrorState, NeedsPermission } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
@@ -31,6 +32,7 @@ export function Page() {
   return (
     <div className="page">
       <PageHead title={<Sentence />} tab={t('title')}>
+        {servers && <TryAll servers={servers} />}
         <span className="wide-only">
           <Seg
             label={t('range')}
@@ -63,12 +65,14 @@ function Sentence() {
   const { servers } = useServers()
   const { data: notices } = useNotices()
   if (!servers) return <span className={css.sentence}>{t('title')}</span>
-  const works = servers.filter((server) => !isBroken(server)).length
   const count = servers.length
+  const works = servers.filter(({ health }) => health.works).length
+  const untried = servers.filter(isUntried).length
   return (
     <span className={css.sentence}>
       {works === count ? t('allWork', { count }) : t('someWork', { works, count })}{' '}
-      {notices && (
+      {untried > 0 && `${t('notTried', { count: untried })} `}
+      {notices && (notices.length > 0 || untried === 0) && (
         <span className={css.rest}>
           {notices.length === 0 ? t('nothing') : t('needYou', { count: notices.length })}
         </span>

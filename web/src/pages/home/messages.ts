@@ -4,6 +4,7 @@ export const t = texts('home', {
   title: 'Home',
   allWork: { one: 'The one server works.', other: 'All {count} servers work.' },
   someWork: '{works} of {count} servers work.',
+  notTried: { one: 'One was not tried yet.', other: '{count} were not tried yet.' },
   nothing: 'Nothing needs you.',
   needYou: { one: '{count} thing needs you.', other: '{count} things need you.' },
   range: 'Range',

@@ -8,7 +8,7 @@ import { t } from './messages.ts'
 import { Part } from './Part.tsx'
 import css from './Parts.module.css'
 
-const STATUSES: readonly Server['status'][] = [
+const STATES: readonly Server['health']['state'][] = [
   'running',
   'connected',
   'degraded',
@@ -17,12 +17,12 @@ const STATUSES: readonly Server['status'][] = [
   'stopping',
   'idle',
   'stopped',
-  'backoff',
+  'crashed',
   'failed',
   'unreachable',
-  'unknown',
+  'not_tried',
+  'not_checked',
 ]
-const health = { level: 'healthy', summary: '', action: null } as const
 const TONES = [
   ['ok', 'tick', 'good'],
   ['warn', 'look', 'look'],
@@ -37,8 +37,8 @@ export function MarkParts() {
     <>
       <Part title={t('status')}>
         <div className={css.two}>
-          {STATUSES.map((status) => (
-            <StatusText key={status} server={{ status, health } as Server} detail="2 h" />
+          {STATES.map((state) => (
+            <StatusText key={state} server={{ health: { state } } as Server} detail="2 h" />
           ))}
         </div>
       </Part>

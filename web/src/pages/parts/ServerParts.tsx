@@ -10,6 +10,7 @@ import { EnableDialog } from '../../parts/server/EnableDialog.tsx'
 import { ServerBoxes } from '../../parts/server/ServerBoxes.tsx'
 import { ServerMenu } from '../../parts/server/ServerMenu.tsx'
 import { SignIn, SignOut } from '../../parts/server/SignIn.tsx'
+import { TryAll } from '../../parts/server/TryAll.tsx'
 import { t } from './messages.ts'
 import { Part } from './Part.tsx'
 import css from './Parts.module.css'
@@ -17,6 +18,7 @@ import css from './Parts.module.css'
 const remote = (state: HttpServer['auth']['state'], enabled = true) =>
   ({ id: 'figma', name: 'figma', type: 'http', enabled, auth: { state, method: 'login' } }) as HttpServer &
     Server
+const UNTRIED = { health: { state: 'not_tried' } } as Server
 const LOCAL = { id: 'github', name: 'github', type: 'stdio' } as Server
 
 const KEPT: GatewayChange = {
@@ -68,6 +70,7 @@ export function ServerParts() {
           <SignIn server={remote('needs_login')} />
           <SignIn server={remote('expired')} size="xs" />
           <SignOut server={remote('logged_in')} />
+          <TryAll servers={[UNTRIED]} />
           <ServerMenu server={LOCAL} />
           <ServerMenu server={remote('logged_in', false)} size={28} />
         </div>

@@ -9,6 +9,7 @@ import { Act } from '../../parts/controls/Act.tsx'
 import { Seg } from '../../parts/controls/Seg.tsx'
 import { Icon } from '../../parts/marks/icons.tsx'
 import { Keys } from '../../parts/marks/Keys.tsx'
+import { TryAll } from '../../parts/server/TryAll.tsx'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
 import { ErrorState } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
@@ -35,6 +36,7 @@ export function Page() {
   return (
     <div className="page">
       <PageHead title={t('title')} count={servers?.length}>
+        {servers && <TryAll servers={servers} />}
         <Act look="main" icon="plus" changes onClick={() => setAdd(true)}>
           {t('addServer')}
         </Act>

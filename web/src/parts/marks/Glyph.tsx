@@ -1,4 +1,4 @@
-/** The shape of a state. Shapes differ without colour: disc, triangle, half disc, dotted ring, ring, cross, ?. */
+/** The shape of a state. Shapes differ without colour: disc, triangle, half disc, dotted ring, ring, cross, ?, diamond. */
 const stroke = { fill: 'none', stroke: 'currentColor', strokeWidth: 1.5 } as const
 const SHAPES = {
   run: <circle cx="6" cy="6" r="4.2" fill="currentColor" />,
@@ -20,6 +20,7 @@ const SHAPES = {
       strokeLinecap="round"
     />
   ),
+  untried: <path d="M6 1.2 10.8 6 6 10.8 1.2 6Z" {...stroke} />,
   pause: <path d="M4 2.5v7M8 2.5v7" {...stroke} strokeLinecap="round" />,
   tick: (
     <path

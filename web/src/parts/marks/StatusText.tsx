@@ -4,7 +4,7 @@ import css from './StatusText.module.css'
 import { type Shown, shownStatus } from './status.ts'
 
 interface Props {
-  readonly server: Pick<Server, 'status' | 'health'>
+  readonly server: Pick<Server, 'health'>
   /** Beside the word, in grey: `2 h`, `exit 1, next try in 4 s`. */
   readonly detail?: string | undefined
 }

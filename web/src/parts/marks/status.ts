@@ -16,23 +16,25 @@ const t = texts('status', {
   stopping: 'Stopping',
   idle: 'Idle',
   stopped: 'Stopped',
-  backoff: 'Crashed',
+  crashed: 'Crashed',
   failed: 'Failed',
   connected: 'Connected',
   auth_required: 'Needs sign-in',
   unreachable: 'Unreachable',
   error: 'Error',
   disabled: 'Disabled',
-  unknown: 'Not checked',
+  not_tried: 'Not tried',
+  not_checked: 'Not checked',
 })
 
-const STATUS: Record<Server['status'], Shown> = {
+/** The service decides which of them a server has. */
+const STATES: Record<Server['health']['state'], Shown> = {
   running: { glyph: 'run', word: t('running'), tone: 'ok' },
   starting: { glyph: 'work', word: t('starting'), tone: 'info' },
   stopping: { glyph: 'work', word: t('stopping'), tone: 'info' },
   idle: { glyph: 'idle', word: t('idle'), tone: 'idle' },
   stopped: { glyph: 'stop', word: t('stopped'), tone: 'idle' },
-  backoff: { glyph: 'err', word: t('backoff'), tone: 'err' },
+  crashed: { glyph: 'err', word: t('crashed'), tone: 'err' },
   failed: { glyph: 'err', word: t('failed'), tone: 'err' },
   connected: { glyph: 'run', word: t('connected'), tone: 'ok' },
   degraded: { glyph: 'look', word: t('degraded'), tone: 'warn' },
@@ -40,18 +42,19 @@ const STATUS: Record<Server['status'], Shown> = {
   unreachable: { glyph: 'err', word: t('unreachable'), tone: 'err' },
   error: { glyph: 'err', word: t('error'), tone: 'err' },
   disabled: { glyph: 'stop', word: t('disabled'), tone: 'idle' },
-  unknown: { glyph: 'unknown', word: t('unknown'), tone: 'idle' },
+  not_tried: { glyph: 'untried', word: t('not_tried'), tone: 'info' },
+  not_checked: { glyph: 'unknown', word: t('not_checked'), tone: 'idle' },
 }
 
-export function shownStatus({ status, health }: Pick<Server, 'status' | 'health'>): Shown {
-  return status === 'running' && health.level === 'degraded' ? STATUS.degraded : STATUS[status]
-}
+type Judged = Pick<Server, 'health'>
 
-const BROKEN: readonly Server['status'][] = ['backoff', 'failed', 'auth_required', 'unreachable', 'error']
+export const shownStatus = ({ health }: Judged): Shown => STATES[health.state]
 
 /** A server that should work and does not. One that sleeps, is stopped or disabled is not broken. */
-export const isBroken = ({ status }: Pick<Server, 'status'>): boolean => BROKEN.includes(status)
+export const isBroken = ({ health }: Judged): boolean => health.level === 'unhealthy'
+
+/** It was not tried since it was added or changed. */
+export const isUntried = ({ health }: Judged): boolean => health.state === 'not_tried'
 
 /** In dense lists, ordinary states are grey words; only states that need a person or that move are coloured. */
-export const needsEyes = (server: Pick<Server, 'status' | 'health'>): boolean =>
-  !['ok', 'idle'].includes(shownStatus(server).tone)
+export const needsEyes = (server: Judged): boolean => !['ok', 'idle'].includes(shownStatus(server).tone)

@@ -30,12 +30,11 @@ export function causeOf(server: Server): Cause | undefined {
   return { tone: tone === 'warn' ? tone : 'err', sentence: sentence(hint ?? message), evidence: line, code }
 }
 
-/** Also one that failed and stays stopped, or that is on its next try: the cause does not flicker between tries. */
+/** Also one that is on its next try: the cause does not flicker between tries. */
 const hasFailed = (server: Server): boolean =>
-  isBroken(server) || (['stopped', 'starting'].includes(server.status) && server.last_error !== null)
+  isBroken(server) || (server.status === 'starting' && server.last_error !== null)
 
-export const isDegraded = ({ status, health }: Server): boolean =>
-  (status === 'running' && health.level === 'degraded') || status === 'degraded'
+export const isDegraded = ({ health }: Server): boolean => health.level === 'degraded'
 
 /** The line of stderr that explains the exit: the one that the error quotes, or the last one. */
 export function lastLineOf(server: Server): string | null {

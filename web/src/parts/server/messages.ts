@@ -3,6 +3,13 @@ import { texts } from '../../i18n/texts.ts'
 export const t = texts('server-parts', {
   exitCode: 'exit code {code}',
   killedBy: 'ended by {signal}',
+  tryAll: 'Try all',
+  trying: 'Tried {tried} of {total} servers',
+  tried: '{works} of {total} servers work',
+  triedFailed: {
+    one: 'One does not start. The list says why.',
+    other: '{count} do not start. The list says why.',
+  },
   removed: { one: 'Removed {name}', other: 'Removed {count} servers' },
   deletedSoon: 'Deleted in 10 s',
   disabled: 'Disabled {name}',

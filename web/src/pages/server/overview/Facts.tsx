@@ -4,6 +4,7 @@ import { useServerLogin } from '../../../data/server/server-login.ts'
 import type { Server } from '../../../data/servers.ts'
 import { percent, tokens } from '../../../format/format.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
+import { Time } from '../../../parts/marks/Time.tsx'
 import { useSearchState } from '../../../url/search-state.ts'
 import { Masked } from '../Masked.tsx'
 import { search } from '../search.ts'
@@ -21,6 +22,9 @@ export function Facts({ server }: { readonly server: Server }) {
       </div>
       <dl className={css.facts}>
         {server.type === 'stdio' ? <LocalFacts server={server} /> : <RemoteFacts server={server} />}
+        <Fact name={t('lastTry')}>
+          <LastTry server={server} />
+        </Fact>
         <Fact name={t('uptime')}>{percent(day?.availability_pct)}</Fact>
         <Fact name={t('protocol')}>
           <span className="mono">{server.protocol_version ?? '–'}</span>
@@ -47,6 +51,12 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
       <dd>{children}</dd>
     </>
   )
+}
+
+function LastTry({ server: { last_try } }: { readonly server: Server }) {
+  if (!last_try) return <span className="muted">{t('noTry')}</span>
+  const at = <Time at={last_try.at} />
+  return <>{last_try.ok ? t.rich('tryWorked', { at }) : t.rich('tryFailed', { at })}</>
 }
 
 type Local = Extract<Server, { type: 'stdio' }>

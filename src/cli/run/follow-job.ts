@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Context } from '../run/command-context.ts'
-import { Failure } from '../run/failure.ts'
-import { milliseconds } from '../run/human-readable.ts'
-import { sign, toned } from '../run/printed-line.ts'
-import type { Schemas } from '../run/service-client.ts'
+import type { Context } from './command-context.ts'
+import { Failure } from './failure.ts'
+import { milliseconds } from './human-readable.ts'
+import { sign, toned } from './printed-line.ts'
+import type { Schemas } from './service-client.ts'
 
 type Phase = Schemas['Job']['phases'][number]
 

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import type { LastError } from '../../kernel/server-state.ts'
+import { isoTime } from '../../kernel/time.ts'
+
+/** How a start of a server went, or a connection to it. */
+export interface Outcome {
+  /** Why it failed. Null if it completed the handshake, listed its tools, and has not crashed since. */
+  readonly error: LastError | null
+  /** Its process had been started. */
+  readonly crashed?: boolean
+  /** There was no process, because of something that can be seen without a start. */
+  readonly obstructed?: boolean
+}
+
+/** The last one, secrets masked. */
+export interface Try extends Outcome {
+  readonly at: number
+}
+
+/** With the digest of the definition that was tried. */
+export interface StoredTry extends Try {
+  readonly definition: string
+}
+
+/** Keeps tries across restarts of Toolroom. `store/` implements it. */
+export interface TryStore {
+  all(): Promise<ReadonlyMap<string, StoredTry>>
+  /** Undefined: it is forgotten. Skips servers that have been deleted. */
+  save(changed: ReadonlyMap<string, StoredTry | undefined>): Promise<void>
+}
+
+interface Deps {
+  readonly store: TryStore
+  /** Masks secrets in what a server wrote. */
+  readonly redact: (text: string) => string
+  readonly now: () => number
+  readonly onError: (error: unknown) => void
+}
+
+/** Tries of servers that start together are saved in one transaction. */
+const SAVE_AFTER_MS = 250
+const MAX_CHARACTERS = 4000
+
+/**
+ * The last try of each server, as long as its definition is the one that was tried. What refers to a secret, a variable or
+ * a package is another definition when these have changed.
+ */
+export class Tries {
+  readonly #deps: Deps
+  readonly #byServer: Map<string, StoredTry>
+  readonly #unsaved = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
+
+  private constructor(deps: Deps, stored: ReadonlyMap<string, StoredTry>) {
+    this.#deps = deps
+    this.#byServer = new Map(stored)
+  }
+
+  static async open(deps: Deps): Promise<Tries> {
+    return new Tries(deps, await deps.store.all())
+  }
+
+  /** The same object until it is tried again. Null: it was not tried since its definition last changed. */
+  of(id: string): Try | null {
+    return this.#byServer.get(id) ?? null
+  }
+
+  /** A check of an HTTP server often has the same result. Then only its time is new, which is saved when Toolroom ends. */
+  record(id: string, definition: string, { error, ...rest }: Outcome): void {
+    const { redact, now } = this.#deps
+    const clean = (text: string) => redact(text).slice(0, MAX_CHARACTERS)
+    const masked = error && {
+      code: error.code,
+      message: clean(error.message),
+      hint: error.hint && clean(error.hint),
+    }
+    const before = this.#byServer.get(id)
+    const next = { at: now(), error: masked, ...rest, definition }
+    this.#byServer.set(id, next)
+    this.#changed(
+      id,
+      before !== undefined && JSON.stringify({ ...before, at: next.at }) === JSON.stringify(next),
+    )
+  }
+
+  /** Forgets a try of another definition than this one, which is the current one. */
+  compare(id: string, definition: string): void {
+    const known = this.#byServer.get(id)
+    if (known === undefined || known.definition === definition) return
+    this.#byServer.delete(id)
+    this.#changed(id)
+  }
+
+  /** Called after the server and its row have been deleted. */
+  forget(id: string): void {
+    this.#byServer.delete(id)
+    this.#unsaved.delete(id)
+  }
+
+  /** Saves what was not saved yet. Called a moment after each change, and before the service ends. */
+  async save(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const changed = new Map([...this.#unsaved].map((id) => [id, this.#byServer.get(id)]))
+    this.#unsaved.clear()
+    if (changed.size === 0) return
+    try {
+      await this.#deps.store.save(changed)
+    } catch (error) {
+      for (const id of changed.keys()) this.#unsaved.add(id) // saved with the next change
+      this.#deps.onError(error)
+    }
+  }
+
+  #changed(id: string, isRepeated = false): void {
+    this.#unsaved.add(id)
+    if (!isRepeated) this.#timer ??= setTimeout(() => void this.save(), SAVE_AFTER_MS)
+  }
+}
+
+/** Tells two definitions apart. It is derived from secrets, so it is stored encrypted. */
+export const digestOf = (definition: readonly unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(definition)).digest('base64')
+
+/** As views show it. */
+export const tryView = (last: Try | null) =>
+  last && { at: isoTime(last.at), ok: last.error === null, code: last.error?.code ?? null }
