@@ -165,6 +165,7 @@ const server = (
   action: string | null = null,
 ) => ({
   id,
+  type: 'stdio' as const,
   name: id,
   status,
   tool_count: level === 'healthy' ? 1 : null,
@@ -183,7 +184,7 @@ test('columns are aligned, errors come last with their hint, and control charact
     '! disk: The disk is full',
     '! AUTH_TOKEN is weak',
     '  a       ◌ idle    1 tool',
-    '  longer  ✕ failed  -       It [2Jfell over. Set TOKEN',
+    '  longer  ✕ failed  -       It [2Jfell over. Set TOKEN: toolroom logs longer',
   ])
 })
 

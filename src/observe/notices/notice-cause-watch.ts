@@ -130,7 +130,7 @@ export class CauseWatch {
     if (trouble && trouble !== 'unsettled' && state.status !== 'running')
       this.#board.happened(cause.serverTrouble(upstream, trouble))
     else if (state.status === 'idle' && error) {
-      const crash = { kind: 'crashed', what: 'crashed', message: error.message, hint: error.hint } as const
+      const crash = { ...error, kind: 'crashed', what: 'crashed' } as const
       this.#board.happened(cause.serverTrouble(upstream, crash), true)
     }
     this.#checkServersSoon()

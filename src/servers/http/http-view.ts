@@ -4,7 +4,7 @@ import { isoTime } from '../../kernel/time.ts'
 import type { AuthView } from '../logins/logins.schema.ts'
 import { maskOAuth } from '../logins/oauth-settings.ts'
 import type { Catalogue } from '../shared/catalogues.ts'
-import type { Health, Stats } from '../shared/server-fields.ts'
+import { errorView, type Health, type Stats } from '../shared/server-fields.ts'
 import { tokensOf } from '../shared/tool-view.ts'
 import type { ConnectionState } from './connection-watch.ts'
 import type { HttpServer, HttpServerView, Live } from './http-servers.schema.ts'
@@ -48,7 +48,7 @@ function liveOf({ connection, catalogue, stats, usedBy, auth }: Shown): Live {
     tool_tokens: catalogue ? tokensOf(catalogue) : null,
     stats,
     used_by_agents: [...usedBy],
-    last_error: lastError && { code: lastError.code, message: lastError.message, hint: lastError.hint },
+    last_error: lastError && errorView(lastError),
   }
 }
 

@@ -6,7 +6,7 @@ import type { LastExit } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { ClientDependency } from '../../mcp/protocol/call-options.ts'
 import type { Catalogue } from '../shared/catalogues.ts'
-import type { Health, Stats } from '../shared/server-fields.ts'
+import { errorView, type Health, type Stats } from '../shared/server-fields.ts'
 import { tokensOf } from '../shared/tool-view.ts'
 import { type Engine, type Instance, type ServerLife, sumOf } from './instance-pool.ts'
 import { placeOf, shownOptions } from './isolation-settings.ts'
@@ -85,7 +85,7 @@ function liveOf(shown: Shown, { max_delay_s }: RestartRules): Omit<Live, 'uptime
     later_retries_s: state.status === 'backoff' ? laterDelays(state.attempt, max_delay_s) : [],
     last_exit: lastExit ? exitView(lastExit) : null,
     recent_exits: recentExits.map((exit) => ({ ...exitView(exit), ran_s: Math.round(exit.ranMs) / 1000 })),
-    last_error: lastError && { ...lastError },
+    last_error: lastError && errorView(lastError),
     protocol_version: catalogue?.protocol_version ?? null,
     server_info: catalogue?.server_info ?? null,
     capabilities: catalogue?.capabilities ?? null,
