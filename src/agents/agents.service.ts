@@ -5,8 +5,16 @@ import type { ConfigTarget } from './catalogue/agent-catalogue.ts'
 import { AGENTS, detect, isScope } from './catalogue/agent-catalogue.ts'
 import type { Agent } from './catalogue/agent-record.ts'
 import type { RegisteredServer } from './catalogue/server-definition.ts'
-import type { BackupItem, ChangeReport, RestoreInput, RestoreReport } from './edit/edit.schema.ts'
+import type {
+  BackupItem,
+  ChangeReport,
+  DriftInput,
+  DriftReport,
+  RestoreInput,
+  RestoreReport,
+} from './edit/edit.schema.ts'
 import { Edit, type EditDeps } from './edit/edit.service.ts'
+import { type CurrentConfig, planKeep } from './edit/entry-plan.ts'
 import { FileWriter } from './edit/file-writer.ts'
 import { createRestore } from './edit/restore-files.ts'
 import { Undo } from './edit/undo-change.ts'
@@ -24,7 +32,7 @@ import type {
   FileView,
   HistoryItem,
 } from './read/agents.schema.ts'
-import { type FileTrouble, type KnownFile, troubleOf } from './read/drift.ts'
+import { driftOf, type FileTrouble, type KnownFile, troubleOf } from './read/drift.ts'
 import { fileView } from './read/file-view.ts'
 import { FileWatcher } from './read/file-watcher.ts'
 import { readFileState, SeenFiles } from './read/read-entries.ts'
@@ -199,6 +207,18 @@ export class Agents {
   fileTroubles(agentType: string | undefined): FileTrouble[] {
     const agents = agentType === undefined ? AGENTS : AGENTS.filter(({ type }) => type === agentType)
     return this.#targetsOf(agents).flatMap((target) => troubleOf(target.agent, this.#known(target)) ?? [])
+  }
+
+  /** Keeps one version of what other programs have changed of ours, in all files of the agent. */
+  async keepDrift(key: string, { keep, dry_run = false }: DriftInput, by: Caller): Promise<DriftReport> {
+    const agent = agentOf(key)
+    const items: ChangeReport[] = []
+    for (const target of this.#targetsOf([agent])) {
+      if (driftOf(this.#known(target)).length === 0) continue
+      const plan = (_: ConfigTarget, current: CurrentConfig) => planKeep(target, current, keep)
+      items.push(await this.edit.change(target, { dry_run }, by, { action: 'set', plan }))
+    }
+    return { keep, dry_run, items, total: items.length }
   }
 
   /** The agents that have an entry for this server, or may use it through the gateway. */

@@ -82,6 +82,15 @@ export function editRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       agents.undo(request.params.agent_type, request.body, callerOf(request)),
     )
 
+    const drift = operation(
+      'Keep one version of entries that another program has changed',
+      "In all files of the agent where another program has changed or removed entries that Toolroom wrote. `mine` writes Toolroom's entries again, `theirs` accepts the file as it is. `dry_run` with `mine` returns the difference.",
+      { params, body: schema.DriftInput, response: { 200: schema.DriftReport }, errors },
+    )
+    app.post('/agents/:agent_type/drift', drift, (request) =>
+      agents.keepDrift(request.params.agent_type, request.body, callerOf(request)),
+    )
+
     const backups = operation(
       "List the backups of agents' files, newest first",
       'Each has the content from before one change. The last 20 of each file are kept, and the first one for ever.',

@@ -78,7 +78,12 @@ export function tryOutWith({ mark, slots, ...deps }: Deps): TryOut {
   }
 }
 
-const NO_TOOLS: LastError = { code: 'not_mcp', message: 'It listed no tools', hint: null }
+const NO_TOOLS: LastError = {
+  code: 'not_mcp',
+  message: 'It listed no tools',
+  hint: null,
+  action: { kind: 'edit_command' },
+}
 
 /** The streams close a moment before the process exits, and its exit explains more. */
 async function reasonOf(error: unknown, launched: Launched | undefined): Promise<LastError> {

@@ -141,7 +141,7 @@ test('what a person stopped is not offered, and a call of it is refused with ser
   await expect.poll(() => [legacy, alone].map((agent) => agent && changesOf(agent))).toEqual([1, 1])
   const refused = {
     message: "'echo' is stopped, and only a person can start it",
-    data: { code: 'server_stopped', hint: 'Start it in Toolroom: POST /api/servers/echo/start' },
+    data: { code: 'server_stopped', hint: 'Start it in Toolroom, or run: toolroom start echo' },
   }
   for (const agent of agents) {
     expect(await namesOf(agent)).toEqual([])
@@ -205,7 +205,7 @@ test('a server that was never started says so at its endpoint, and what to do', 
   await register(service, 'echo')
   const error = {
     message: "'echo' is stopped, and only a person can start it",
-    data: { code: 'server_stopped', hint: 'Start it in Toolroom: POST /api/servers/echo/start' },
+    data: { code: 'server_stopped', hint: 'Start it in Toolroom, or run: toolroom start echo' },
   }
   expect(await errorsAt(service, '/mcp/echo')).toMatchObject(FOUR.map(() => error))
   const agent = await Agent.open(service, await newKey(service), 'legacy')

@@ -99,7 +99,7 @@ export class FileImport {
       }
       for (const { agent_type, linked_servers, tools } of file.agents) {
         const item = await carryOut(choiceStep(agent_type, tools && withIds(tools, ids), agents, update))
-        const link = `Its files had entries for ${linked_servers.join(', ')}: add them with PUT /api/agents/${agent_type}/servers`
+        const link = `Its files had entries for ${linked_servers.join(', ')}. Switch them on for this agent`
         report.agents.push({ ...item, notes: linked_servers.length > 0 ? [link] : [] })
       }
       for (const { name, choice } of file.presets)
@@ -173,8 +173,7 @@ export class FileImport {
   #secretStep(name: string, value: string | undefined, update: boolean): Step {
     const { namedSecrets } = this.#deps
     const before = namedSecrets.current(name)?.value
-    const missing =
-      value === undefined ? `Its value is not in the file. Set it with PUT /api/secrets/${name}` : undefined
+    const missing = value === undefined ? `Its value is not in the file. Set the secret ${name}` : undefined
     const reasons = { same: null, other: missing ?? 'A secret with this name has another value' }
     const existing = { id: null, isSame: before === value, isFixed: missing !== undefined }
     return {

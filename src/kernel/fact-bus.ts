@@ -1,4 +1,5 @@
 import type { LoggedLine, Stream } from './log.ts'
+import type { RepairAction } from './repair-action.ts'
 import type { LastError, Resources, ServerState } from './server-state.ts'
 import type { ToolDiff } from './tool-fields.ts'
 
@@ -158,7 +159,7 @@ export interface PublicNotice {
   readonly server_id: string | null
   readonly agent_type: string | null
   readonly text: string
-  readonly action: { readonly label: string; readonly route: string }
+  readonly action: { readonly label: string; readonly route: string } & RepairAction
   readonly at: string
   readonly count: number
   readonly seen_at: string | null

@@ -1,3 +1,5 @@
+import type { RepairAction } from './repair-action.ts'
+
 /** Why a server is not running, for the user. */
 export interface LastError {
   readonly code: string
@@ -5,6 +7,8 @@ export interface LastError {
   readonly message: string
   /** What to do next, in one sentence. */
   readonly hint: string | null
+  /** The same as data. Without it there is nothing that Toolroom can open or run. */
+  readonly action?: RepairAction | undefined
 }
 
 /** The last step that a stop needed. */

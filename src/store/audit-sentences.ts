@@ -51,6 +51,8 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   instructions_held: (id) => `The instructions of ${id} wait for approval`,
   instructions_approved: (id) => `The instructions of ${id} were approved`,
   agent_config_changed: (agent, { path }) => `${text(path, `The file of ${agent}`)} was written`,
+  agent_config_accepted: (agent, { path }) =>
+    `${text(path, `The file of ${agent}`)} stays as another program has changed it`,
   agent_config_undone: (agent, { path }) => `A change of ${text(path, `the file of ${agent}`)} was undone`,
   agent_tools_changed: (agent) => `The tools that ${agent} gets were changed`,
   key_added: (id, { agent_type }) => `A gateway key for ${text(agent_type, id)} was created`,

@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Stream } from '../kernel/log.ts'
+import type { RepairAction } from '../kernel/repair-action.ts'
 import type { LastError } from '../kernel/server-state.ts'
 import { LineReader, LOG_LINE_MAX_BYTES } from '../mcp/protocol/line-splitter.ts'
 import { explainExit } from './exit/explain-exit.ts'
@@ -64,10 +65,11 @@ export async function launch(options: Options): Promise<Launched> {
   }
   const onLogText = (text: string) => options.onLine('mcp', text, 0)
   const client = options.connect({ input: child.input, output: child.output, onStrayLine, onLogText })
-  const cleaned = ({ code, message, hint }: LastError): LastError => ({
+  const cleaned = ({ code, message, hint, action }: LastError): LastError => ({
     code,
     message: clean(message),
     hint: hint && clean(hint),
+    action: action && cleanAction(action, clean),
   })
   return {
     pid: child.pid,
@@ -88,10 +90,11 @@ export async function launch(options: Options): Promise<Launched> {
     },
     explain: (exit, wasRunning) => {
       const output = { stderr: stderr.all, noise: noise.all }
-      const { args, skippedScripts, confinement } = definition
-      const limitMb =
-        confinement.isolation === 'container' ? confinement.isolation_options.memory_mb : undefined
-      return cleaned(explainExit({ ...exit, ...output, wasRunning, args, skippedScripts, limitMb }))
+      const { args, env, skippedScripts, confinement } = definition
+      const { isolation, isolation_options } = confinement
+      const limitMb = isolation === 'container' ? isolation_options.memory_mb : undefined
+      const started = { args, env, skippedScripts, limitMb, isIsolated: isolation !== 'none' }
+      return cleaned(explainExit({ ...exit, ...output, wasRunning, ...started }))
     },
     stop: async (onStep) => {
       await stopLadder(child, options.graces(), onStep)
@@ -99,6 +102,14 @@ export async function launch(options: Options): Promise<Launched> {
       await Promise.race([read, sleep(LAST_OUTPUT_MS, undefined, { ref: false })])
     },
   }
+}
+
+/** Undefined if what it names contains a secret: then it cannot be used. */
+function cleanAction(action: RepairAction, clean: Options['clean']): RepairAction | undefined {
+  const isClean = Object.values<string | null>({ ...action }).every(
+    (text) => text === null || clean(text) === text,
+  )
+  return isClean ? action : undefined
 }
 
 const MAX_LINES = 40

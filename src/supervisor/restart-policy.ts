@@ -94,7 +94,12 @@ export function endingOf(error: unknown): Ending {
     const message = `Internal error during the start: ${error instanceof Error ? error.message : String(error)}`
     return {
       kind: 'failed',
-      error: { code: 'internal_error', message, hint: 'Read the log, then start it again' },
+      error: {
+        code: 'internal_error',
+        message,
+        hint: 'Read the log, then start it again',
+        action: { kind: 'see_log' },
+      },
     }
   }
   if (!error.retry) return { kind: 'failed', error: error.error }

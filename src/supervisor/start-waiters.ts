@@ -21,10 +21,10 @@ export class StartWaiters {
   }
 
   /** The next attempt begins at `retryAt`, on the monotonic clock. Answers all whose deadline is earlier. */
-  answerEarly(retryAt: number, { message, hint }: LastError): void {
+  answerEarly(retryAt: number, { message, hint, action }: LastError): void {
     const seconds = Math.max(1, Math.round((retryAt - performance.now()) / 1000))
     const sentence = `The next start is in ${seconds} s, after the timeout of this request. ${message}`
-    const error = { code: RETRY_LATER, message: sentence, hint }
+    const error = { code: RETRY_LATER, message: sentence, hint, action }
     const early = this.#waiting.filter(({ deadline }) => deadline < retryAt)
     this.#waiting = this.#waiting.filter(({ deadline }) => deadline >= retryAt)
     for (const { answer } of early) answer({ ok: false, error })

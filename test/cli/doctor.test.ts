@@ -68,7 +68,7 @@ test.skipIf(process.platform === 'win32')(
     )
     expect(stdout).toMatch(/^Registry {3}✓ npm registry answers\n {11}! It offers no search/m)
     expect(stdout).toMatch(
-      /^Agents .*✕ zed: ~\/config\/zed\/settings\.json .*line 3, column 3: .*comma is missing$/m,
+      /^Agents .*✕ zed: ~\/config\/zed\/settings\.json .*line 3, column 3: .*comma is missing +see: toolroom agents show zed$/m,
     )
     expect(stdout).toMatch(/^Processes {2}/m)
     expect(lines.at(-2)).toMatch(/^3 problems, \d hints\. toolroom doctor --fix can repair 3 of them\.$/)

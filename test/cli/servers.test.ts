@@ -78,7 +78,9 @@ test('ls, info, start and stop print tables, names and what went wrong, and exit
   })
   const some = await cli('restart', 'echo', 'crash')
   expect(some).toMatchObject({ code: 9, stdout: expect.stringMatching(/^✓ echo {2}running\n✕ crash {2}\S/) })
-  expect((await cli('start', 'crash')).stderr).toMatch(/^toolroom: .*\. Try toolroom why crash\n$/m)
+  expect((await cli('start', 'crash')).stderr).toMatch(
+    /^toolroom: .*\. Try toolroom why crash, or toolroom logs crash\n$/m,
+  )
   expect((await cli('restart')).stderr).toContain('run toolroom down, then toolroom up')
   expect((await cli('stop', 'remote')).stderr).toContain('runs at its own URL and cannot be stopped here')
   expect((await cli('stop', '--all')).code).toBe(0)

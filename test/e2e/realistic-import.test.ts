@@ -136,7 +136,7 @@ describe('the import of a realistic home with nine agents', () => {
     // VS Code: inputs become secrets, a default stays one.
     const remote = named(report, 'github-remote')
     expect(remote.notes).toContain(
-      'header Authorization refers to ${secret:copilot_token}: set it with PUT /api/secrets/copilot_token',
+      'header Authorization refers to ${secret:copilot_token}: set the secret copilot_token',
     )
     expect(remote.notes).toContain('header X-Region refers to ${secret:region}, with a default')
     expect(named(report, 'brave').notes).toEqual([

@@ -12,6 +12,7 @@ import {
   withTilde,
 } from '../../web/src/format/format.ts'
 import { texts, translate } from '../../web/src/i18n/texts.ts'
+import { withoutSecrets } from '../../web/src/pages/server/config/changes.ts'
 import { isPlaced } from '../../web/src/pages/settings/sections.ts'
 import { linesOf } from '../../web/src/parts/content/diff-lines.ts'
 
@@ -101,4 +102,39 @@ test('a job shows the phases that began and those to come; a failed one where it
 
 test('every setting of the service has a place on the page Settings', () => {
   expect(SETTING_NAMES.filter((name) => !isPlaced(name))).toEqual([])
+})
+
+describe('a draft that is kept over a reload', () => {
+  const stored = {
+    name: 'a',
+    env: { KEY: '***', MODE: '***' },
+    args: ['-y', 'x'],
+    url: 'https://a.example/mcp',
+  }
+  const kept = (changes: Record<string, unknown>) => withoutSecrets(stored, changes)
+
+  test('has no value of a variable but references, and says what it lacks', () => {
+    const env = { KEY: 'canary', MODE: '***', NEW: 'canary', REF: `$\{secret:A}`, EMPTY: '' }
+    expect(kept({ name: 'b', env })).toEqual({
+      changes: { name: 'b', env: { KEY: '***', MODE: '***', REF: `$\{secret:A}`, EMPTY: '' } },
+      left: ['KEY', 'NEW'],
+    })
+    expect(kept({ env: { MODE: '***' } })).toEqual({ changes: { env: { MODE: '***' } }, left: [] })
+    expect(kept({ env: { KEY: 'canary', MODE: '***' } })).toEqual({ changes: {}, left: ['KEY'] })
+  })
+
+  test.each([
+    ['args', ['-y', '@scope/server-notes', '/home/me/notes'], true],
+    ['args', ['--api-key=abc'], false],
+    ['args', ['ghp_0123456789abcdefABCDEF'], false],
+    ['command', '/usr/bin/node', true],
+    ['url', 'https://b.example/mcp', true],
+    ['url', 'https://b.example/mcp?t=1', false],
+    ['oauth', { client_id: 'x' }, false],
+    ['tags', ['work'], true],
+  ])('%s %j is kept: %s', (field, value, isKept) => {
+    expect(kept({ [field]: value })).toEqual(
+      isKept ? { changes: { [field]: value }, left: [] } : { changes: {}, left: [field] },
+    )
+  })
 })

@@ -2,6 +2,7 @@ import * as Type from 'typebox'
 import { component, listOf, mapOf, orNull, Timestamp } from '../../kernel/rest-parts.ts'
 import {
   boolean,
+  closed,
   flag,
   integer,
   objects,
@@ -162,6 +163,9 @@ export const ChangeReport = Type.Object({
   added: Type.Array(Type.String()),
   updated: Type.Array(Type.String()),
   removed: Type.Array(Type.String()),
+  accepted: texts(
+    'Entries of Toolroom that another program has changed or removed, and that stay as they are in the file',
+  ),
   parked: texts('Entries that the gateway replaces. They left the file and are kept by Toolroom'),
   restored: texts('Parked entries that are back in the file'),
   doubled: objects('Tools that the agent gets twice: from its own entry and from the gateway', {
@@ -207,6 +211,29 @@ export const ChangeReport = Type.Object({
 })
 export type ChangeReport = Type.Static<typeof ChangeReport>
 component({ AgentChangeReport: ChangeReport }, "What has changed in the agent's file")
+
+export const DriftInput = closed({
+  keep: Type.Enum(['mine', 'theirs'], {
+    description:
+      "`mine`: Toolroom writes its entries again. `theirs`: the file stays as it is, and Toolroom's records follow it",
+  }),
+  dry_run: options.dry_run,
+})
+export type DriftInput = Type.Static<typeof DriftInput>
+component({ DriftInput }, 'Which version of changed entries to keep', {
+  examples: [{ keep: 'mine', dry_run: true }],
+})
+
+export const DriftReport = Type.Object({
+  keep: DriftInput.properties.keep,
+  dry_run: Type.Boolean(),
+  items: Type.Array(ChangeReport, {
+    description: 'One for each file in which another program has changed entries of Toolroom',
+  }),
+  total: Type.Integer({ minimum: 0 }),
+})
+component({ DriftReport }, 'What was kept in each file')
+export type DriftReport = Type.Static<typeof DriftReport>
 
 const BackupView = Type.Object({
   id: Type.String({ examples: ['1794805200000-3f2a9c1d-7b1e'] }),

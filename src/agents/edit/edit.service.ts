@@ -196,7 +196,8 @@ export class Edit {
           await undo() // the next try begins with the choice that the user made
           continue
         }
-        if (kept.size > 0) publishChange(facts, target)
+        const isAccepted = (main.plan.accepted?.length ?? 0) > 0 && !options.dry_run
+        if (kept.size > 0 || isAccepted) publishChange(facts, target)
         return reportOf(target, options, main, otherDiff, kept)
       }
     } finally {
@@ -253,11 +254,16 @@ export class Edit {
       keys,
       taken_over: takenOver,
     }
+    const isAccepted = (plan.accepted?.length ?? 0) > 0
     const isChanged = [...others, main].some(({ next }) => next !== undefined)
     return {
       records: [...others.map((other) => other.record), record],
       removedKeys,
-      audit: isChanged ? auditOf('agent_config_changed', target, main, otherDiff, by) : null,
+      audit: isAccepted
+        ? auditOf('agent_config_accepted', target, main, otherDiff, by)
+        : isChanged
+          ? auditOf('agent_config_changed', target, main, otherDiff, by)
+          : null,
     }
   }
 

@@ -10,6 +10,7 @@ import { checkName, keyOf, writeEntry } from '../catalogue/write-entry.ts'
 import type { FileRecord, OwnedEntry, TakenEntry } from '../files/ownership-store.ts'
 import type { Content } from '../files/read-config.ts'
 import type { Operation } from '../formats/apply-operations.ts'
+import { driftOf } from '../read/drift.ts'
 import { containersIn, type Entry, stepTo } from '../read/read-entries.ts'
 import type { DesiredEntry } from './desired-entry.ts'
 import type { ChangeReport } from './edit.schema.ts'
@@ -41,6 +42,8 @@ export interface Plan {
   /** Entries whose tools the agent gets from the gateway, too. */
   readonly doubled: readonly Doubled[]
   readonly warnings: readonly string[]
+  /** Entries that another program has changed or removed, and that stay so. */
+  readonly accepted?: readonly string[]
   /** The servers that the agent sees at the gateway after the change, and what it can use before and after. */
   readonly gateway?: ChangeReport['gateway']
   /** The bytes that the file gets instead of an edit; null removes it. */
@@ -111,6 +114,16 @@ export function planRestore(
   return draft.plan
 }
 
+/** What another program has changed or removed of ours is written again, or counts as ours as it is now. */
+export function planKeep(target: ConfigTarget, current: CurrentConfig, keep: 'mine' | 'theirs'): Plan {
+  const draft = new Draft(target, current)
+  const { entries, record } = current
+  for (const { name } of driftOf({ record, state: { entries, parseError: null, problem: null } }))
+    if (keep === 'mine') draft.writeAgain(name)
+    else draft.accept(name)
+  return draft.plan
+}
+
 /** Those that were taken over come first: the gateway entry would bring them back. */
 const managedIn = ({ owned, taken }: CurrentConfig): string[] => [
   ...taken.flatMap((entry) => (entry.owned ? [entry.name] : [])),
@@ -131,6 +144,7 @@ class Draft {
     removed: [] as string[],
     restored: [] as string[],
     warnings: [] as string[],
+    accepted: [] as string[],
   }
   #taken: readonly TakenEntry[]
 
@@ -172,7 +186,7 @@ class Draft {
     const operations = existing ? fieldChanges(path, existing.value, value) : [{ path, value }]
     this.#edit(key, ...operations)
     const made_from = server_id ?? this.#owned.get(key)?.server_id ?? null
-    this.#owned.set(key, { server_id: made_from, hash: hashOf(value), parked: null })
+    this.#owned.set(key, { server_id: made_from, hash: hashOf(value), parked: null, value })
     if (!existing) this.#lists.added.push(key)
     else if (operations.length > 0 || change?.kind === 'elsewhere') this.#lists.updated.push(key)
   }
@@ -199,6 +213,32 @@ class Draft {
     this.#owned.delete(name)
     if (operations.length > 0) this.#lists.updated.push(name)
     return true
+  }
+
+  writeAgain(name: string): void {
+    const value = this.#owned.get(name)?.value
+    const existing = this.#existing(name)
+    if (value === undefined) {
+      const how = name === GATEWAY_ENTRY ? 'Connect the agent again' : 'Switch the server off and on again'
+      this.#lists.warnings.push(`What Toolroom wrote as '${name}' was not kept by an earlier version. ${how}`)
+      return
+    }
+    const path = existing?.path ?? this.#newPath(name)
+    this.#edit(name, ...(existing ? fieldChanges(path, existing.value, value) : [{ path, value }]))
+    this.#lists[existing ? 'updated' : 'added'].push(name)
+  }
+
+  accept(name: string): void {
+    const owned = this.#owned.get(name)
+    const value = this.#existing(name)?.value
+    if (owned && value !== undefined)
+      this.#owned.set(name, { ...owned, hash: hashOf(value), parked: null, value })
+    else this.#owned.delete(name)
+    if (name === GATEWAY_ENTRY && value === undefined && this.#taken.length > 0)
+      this.#lists.warnings.push(
+        'The entries that it had before it was connected stay with Toolroom. Disconnect the agent to get them back',
+      )
+    this.#lists.accepted.push(name)
   }
 
   /** An entry that another program added again meanwhile stays as it is. */

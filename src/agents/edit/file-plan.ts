@@ -193,7 +193,7 @@ export const recordKey = (
 
 /** The names of the entries that a change concerns. An undo only adds, updates and removes. */
 type ChangedEntries = Pick<Plan, 'added' | 'updated' | 'removed'> &
-  Partial<Pick<Plan, 'takenNow' | 'restored' | 'doubled' | 'warnings' | 'gateway'>>
+  Partial<Pick<Plan, 'takenNow' | 'restored' | 'doubled' | 'warnings' | 'accepted' | 'gateway'>>
 
 /** What a report and an audit row show of the file that a request names. */
 interface Reported extends Pick<FileChange, 'diff' | 'publicDiff' | 'revision'> {
@@ -209,6 +209,7 @@ export function reportOf(
   kept: ReadonlyMap<string, Kept>,
 ): ChangeReport {
   const { added, updated, removed, takenNow = [], restored = [], doubled = [], warnings = [] } = plan
+  const { accepted = [] } = plan
   const lost = [...kept].flatMap(([path, { foreign }]) => {
     if (foreign === null) return []
     const what = path === config.path ? 'the file' : path
@@ -224,6 +225,7 @@ export function reportOf(
     added: [...added],
     updated: [...updated],
     removed: [...removed],
+    accepted: [...accepted],
     parked: [...takenNow],
     restored: [...restored],
     doubled: doubled.map((each) => ({ ...each, tools: [...each.tools] })),
@@ -239,12 +241,17 @@ export function reportOf(
 export function auditOf(
   action: AuditEntry['action'],
   { agent, config }: ConfigTarget,
-  { plan: { added, updated, removed, takenNow: parked = [], restored = [] }, publicDiff }: Reported,
+  { plan, publicDiff }: Reported,
   otherDiff: string,
   { request_id }: Caller,
 ): AuditEntry {
   const { scope, path } = config
-  const moved = { ...(parked.length > 0 && { parked }), ...(restored.length > 0 && { restored }) }
+  const { added, updated, removed, takenNow: parked = [], restored = [], accepted = [] } = plan
+  const moved = {
+    ...(parked.length > 0 && { parked }),
+    ...(restored.length > 0 && { restored }),
+    ...(accepted.length > 0 && { accepted }),
+  }
   const detail = { scope, path, added, updated, removed, ...moved, diff: publicDiff + otherDiff }
   return { action, subject: agent.type, request_id, detail }
 }

@@ -188,7 +188,10 @@ function recordAfterUndo(
 ): FileRecord {
   const entries = Object.entries(record.entries).flatMap(([name, owned]) => {
     const restored = after.find((entry) => entry.name === name)
-    if (restored) return [[name, { ...owned, hash: hashOf(restored.value), parked: null }] as const]
+    if (restored)
+      return [
+        [name, { ...owned, hash: hashOf(restored.value), parked: null, value: restored.value }] as const,
+      ]
     return owned.parked === null ? [] : [[name, owned] as const]
   })
   const isEmpty = entries.length === 0

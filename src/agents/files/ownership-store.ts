@@ -11,6 +11,8 @@ export interface OwnedEntry {
   readonly hash: string
   /** A disabled entry of an agent that has no switch. It is kept here instead of in the file. */
   readonly parked: Json | null
+  /** As we wrote it into the file. Missing in records of earlier versions. */
+  readonly value?: Json
 }
 
 /** An entry that was removed because the gateway offers its server. */

@@ -102,7 +102,8 @@ test('references are resolved at each start, shown as they are, and their values
     last_error: {
       code: 'missing_setting',
       message: "The secret 'TOKEN' is not set, but env MY_SECRET refers to it",
-      hint: 'Set it with PUT /api/secrets/TOKEN',
+      hint: 'Set the secret TOKEN',
+      action: { kind: 'set_secret', name: 'TOKEN' },
     },
   })
   expect(await get(service, 'leaky')).toMatchObject({ status: 'failed', next_retry_at: null })

@@ -1,5 +1,7 @@
-import type { Answer, Context, Run } from '../run/command-context.ts'
+import { type Answer, type Context, dryRun, type Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
+import { shortPath } from '../run/human-readable.ts'
+import type { Line } from '../run/printed-line.ts'
 import { withOwnService } from '../service/service-on-demand.ts'
 import { diffLines, type FileChange, writtenLines } from './file-change-lines.ts'
 import { agentNamed, agentsOf } from './find-agent.ts'
@@ -67,6 +69,29 @@ export const restoreAgent: Run = async (context) => {
     change: async (dry_run) =>
       (await api.post('/api/backups/restore', { body: { agent_type, dry_run } })).items,
   })
+}
+
+export type Keep = 'mine' | 'theirs'
+
+/** `toolroom agents diff AGENT --keep mine|theirs`, where another program has changed what Toolroom wrote. */
+export async function keepVersion(context: Context, agent_type: string, keep: Keep): Promise<Answer> {
+  const { api, given, confirm } = context
+  const change = async (dry_run: boolean) =>
+    (await api.post('/api/agents/{agent_type}/drift', { path: { agent_type }, body: { keep, dry_run } }))
+      .items
+  if (keep === 'mine')
+    return writeFiles(context, { question: `Write Toolroom's entries of ${agent_type} again`, change })
+  const linesOf = (verb: string, items: Awaited<ReturnType<typeof change>>): Line[] =>
+    items.flatMap(({ path, accepted, warnings }) => [
+      `${shortPath(path)}: ${accepted.join(', ')} ${verb} as in the file`,
+      ...warnings.map((warning) => `! ${warning}`),
+    ])
+  const planned = linesOf('would stay', await change(true))
+  if (given.is('dry-run')) return dryRun({ keep }, planned)
+  if (!given.is('yes')) for (const line of planned) context.note(line)
+  await confirm(`Leave the entries of ${agent_type} as they are in the file?`)
+  const items = await change(false)
+  return { json: { dry_run: false, keep, items }, lines: linesOf('stays', items) }
 }
 
 interface Writing {

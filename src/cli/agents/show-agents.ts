@@ -1,8 +1,9 @@
-import { emptyList, type Run, rowWith } from '../run/command-context.ts'
+import { type Answer, emptyList, type Run, rowWith } from '../run/command-context.ts'
 import { shortPath, thousands } from '../run/human-readable.ts'
 import { type Line, type Span, toned } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { withReadingApi } from '../service/service-on-demand.ts'
+import { type Keep, keepVersion } from './connect-disconnect.ts'
 import { diffLines } from './file-change-lines.ts'
 import { type AgentSummary, agentNamed, agentsOf } from './find-agent.ts'
 
@@ -99,10 +100,25 @@ function entryState({ parked, problem, differs, enabled }: Schemas['AgentEntry']
   return enabled === false ? toned('dim', '○ off') : toned('ok', '● on')
 }
 
-/** `toolroom agents diff AGENT`: what Toolroom would write over entries that differ from their servers. */
-export const diffAgent: Run = async ({ api, given }) => {
+/**
+ * `toolroom agents diff AGENT`: what other programs have changed of what Toolroom wrote, else what Toolroom would write over
+ * entries that differ from their servers.
+ */
+export const diffAgent: Run = async (context) => {
+  const { api, given } = context
+  const keep = given.flag('keep') as Keep | undefined
   const { agent_type } = await agentNamed(api, given.word('AGENT'))
   const path = { agent_type }
+  const report = await api.post('/api/agents/{agent_type}/drift', {
+    path,
+    body: { keep: 'mine', dry_run: true },
+  })
+  if (report.total > 0) return keep ? keepVersion(context, agent_type, keep) : driftAnswer(agent_type, report)
+  if (keep)
+    return emptyList(
+      { keep, dry_run: given.is('dry-run'), items: [], total: 0 },
+      `No other program has changed what Toolroom wrote for ${agent_type}.`,
+    )
   const { servers } = await api.get('/api/agents/{agent_type}', { path })
   const ids = servers.flatMap(({ linked_server_id, differs }) =>
     linked_server_id !== null && differs.length > 0 ? [linked_server_id] : [],
@@ -113,10 +129,23 @@ export const diffAgent: Run = async ({ api, given }) => {
       `The entries of ${agent_type} are those of Toolroom.`,
     )
   const body = { server_ids: ids, dry_run: true }
-  const report = await api.put('/api/agents/{agent_type}/servers', { path, body })
+  const differing = await api.put('/api/agents/{agent_type}/servers', { path, body })
+  return {
+    json: differing,
+    lines: diffLines(differing),
+    next: `next: toolroom enable ${ids[0]} --in ${agent_type}`,
+  }
+}
+
+/** The lines that `--keep mine` would take out and write. */
+function driftAnswer(agent_type: string, report: Schemas['DriftReport']): Answer {
   return {
     json: report,
-    lines: diffLines(report),
-    next: `next: toolroom enable ${ids[0]} --in ${agent_type}`,
+    lines: [
+      `Another program has changed what Toolroom wrote for ${agent_type}. To write it again would change:`,
+      ...report.items.flatMap(diffLines),
+      `Write Toolroom's entries again:  toolroom agents diff ${agent_type} --keep mine`,
+      `Leave the file as it is:         toolroom agents diff ${agent_type} --keep theirs`,
+    ],
   }
 }

@@ -38,7 +38,7 @@ interface Pending {
 }
 
 const KEY_REFUSED =
-  'Toolroom refused the key in TOOLROOM_KEY: it was deleted or replaced. Connect this agent again with POST /api/agents/{agent_type}/connect, and restart it'
+  'Toolroom refused the key in TOOLROOM_KEY: it was deleted or replaced. Connect this agent again with toolroom agents connect, and restart it'
 const BROKEN =
   'The connection to Toolroom was lost during the call. The call may or may not have been executed'
 const LISTEN = 'subscriptions/listen'

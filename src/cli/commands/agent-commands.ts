@@ -27,9 +27,18 @@ export const AGENT_COMMANDS = [
       load: async () => (await import('../agents/show-agents.ts')).showAgent,
     },
     'agents diff': {
-      does: 'Show how the entries of an agent differ from the servers in Toolroom.',
+      does: 'Show how the entries of an agent differ from those of Toolroom.',
+      text: 'First what another program has changed of what Toolroom wrote: --keep mine writes it again, --keep theirs leaves the file as it is. Otherwise how entries differ from their servers.',
       words: [AGENT],
-      examples: ['agents diff cursor'],
+      flags: {
+        keep: {
+          does: 'Which version to keep.',
+          value: 'VERSION',
+          oneOf: ['mine', 'theirs'],
+        },
+      },
+      asks: true,
+      examples: ['agents diff cursor', 'agents diff cursor --keep mine --dry-run'],
       load: async () => (await import('../agents/show-agents.ts')).diffAgent,
     },
     'agents connect': {

@@ -5,6 +5,7 @@ import { type AnyServer, allServers, isUntried, needsHelp, TRY_ALL } from '../ru
 import type { Context } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 import { bytes, counted, shortPath } from '../run/human-readable.ts'
+import { repairCommand, whyOrRepair } from '../run/repair-command.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { connectedAgents } from '../service/starting-agents.ts'
 import { type Finding, type Fix, hint, none, ok, problem } from './finding.ts'
@@ -33,15 +34,15 @@ export async function toolroomFindings({ service, given, config }: Context, api:
     ok(pid === undefined ? at : `${at}, process ${pid}${memoryOf(pid)}`),
     ...(failing.length === 0 ? [ok('database, logs and disk')] : []),
     ...failing.map(({ name, detail }) => problem(`${name}: ${detail ?? 'does not work'}`)),
-    weak ? hint(weak.text, 'toolroom token rotate') : ok('token is random'),
-    ...settings.map(({ text }) => hint(text)),
+    weak ? hint(weak.text, repairCommand({ kind: 'rotate_token' })) : ok('token is random'),
+    ...settings.map(({ text }) => hint(text, repairCommand({ kind: 'see_settings' }))),
     ...(works > 0 ? [ok(`${counted(works, 'server')} ${works === 1 ? 'works' : 'work'}`)] : []),
     ...(untried.length > 0
       ? [hint(`${counted(untried.length, 'server')} not tried yet: ${namesOf(untried)}`, TRY_ALL)]
       : []),
     ...troubled
       .filter(({ last_error }) => last_error?.code !== 'command_not_found') // said of its program
-      .map(({ id, name, health: { summary } }) => problem(`${name}: ${summary}`, `toolroom why ${id}`)),
+      .map((server) => problem(`${server.name}: ${server.health.summary}`, whyOrRepair(server))),
   ]
 }
 
@@ -154,7 +155,12 @@ export async function processFindings(api: Api): Promise<Finding[]> {
   if (items.length === 0) return [ok('no leaked processes')]
   const memory = bytes(items.reduce((sum, { rss_bytes }) => sum + rss_bytes, 0))
   const [noun, verb] = items.length === 1 ? ['process has', 'its'] : ['processes have', 'their']
-  return [hint(`${items.length} tool-server ${noun} lost ${verb} agent (${memory})`, 'toolroom orphans')]
+  return [
+    hint(
+      `${items.length} tool-server ${noun} lost ${verb} agent (${memory})`,
+      repairCommand({ kind: 'end_processes' }),
+    ),
+  ]
 }
 
 /** The agents on this computer, what is wrong with their files, and who gets no tools without the service. */
@@ -192,12 +198,21 @@ function findingsOfAgent(
 ): Finding[] {
   const unread = scopes.flatMap(({ path, parse_error, problem: why, exists }) => {
     if (!exists) return []
-    if (parse_error) return [problem(`${agent_type}: ${shortPath(parse_error.message)}`)] // begins with the path
+    if (parse_error)
+      return [
+        problem(
+          `${agent_type}: ${shortPath(parse_error.message)}`,
+          repairCommand({ kind: 'see_file', agent_type }),
+        ),
+      ] // begins with the path
     return why === null ? [] : [hint(`${agent_type}: ${shortPath(path)}: ${why}`)]
   })
   const changed = [...new Set(drift.map(({ name }) => name))]
   const differs = changed.map((name) =>
-    hint(`${agent_type}: another program has changed ${name}`, `toolroom agents diff ${agent_type}`),
+    hint(
+      `${agent_type}: another program has changed ${name}`,
+      repairCommand({ kind: 'see_difference', agent_type }),
+    ),
   )
   const found = [...unread, ...differs]
   return found.length > 0 ? found : installed && !isNamed ? [ok(agent_type)] : []

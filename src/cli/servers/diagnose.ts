@@ -17,6 +17,7 @@ import { findNamed } from '../run/find-named.ts'
 import { followJob } from '../run/follow-job.ts'
 import { counted, milliseconds } from '../run/human-readable.ts'
 import { type Line, type Span, signed, textOf, toned, widthOf } from '../run/printed-line.ts'
+import { repairOf } from '../run/repair-command.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { isolationText } from './isolation.ts'
 import { adviceFor } from './start-failure-advice.ts'
@@ -166,6 +167,8 @@ function explained(
   const usual = last_error?.hint ?? health.action
   const helps = isIsolated && last_error ? adviceFor(last_error, server) : usual === null ? [] : [usual]
   const [hint = null, ...others] = repair ? [repair.detail] : helps
+  const again = `toolroom ${isStdio(server) ? 'restart' : 'test'} ${id}`
+  const command = repair ? `toolroom edit ${id} --command ${repair.command}` : repairOf(server)
   const fields: [string, string | null][] = [
     ['It last wrote', wrote],
     ['Likely cause', isNews ? cause.detail : null],
@@ -183,6 +186,8 @@ function explained(
       detail: message,
       hint,
       last_line: wrote,
+      action: last_error?.action ?? null,
+      command,
       checks,
       command_line,
       repair,
@@ -198,7 +203,8 @@ function explained(
       ...(isIsolated && !NO_PLACE.includes(last_error?.code ?? '')
         ? labelled('See', `${SEE_ISOLATION}: toolroom trial ${id}`)
         : []),
-      ...labelled('Then', `toolroom ${isStdio(server) ? 'restart' : 'test'} ${id}`),
+      ...(command === again || helps.some((help) => help.includes(command)) ? [] : labelled('Run', command)),
+      ...labelled('Then', again),
     ],
     exit: 'failed',
     next: `next: toolroom logs ${id}`,

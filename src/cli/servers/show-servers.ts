@@ -13,6 +13,7 @@ import {
 import { emptyList, type Run } from '../run/command-context.ts'
 import { bytes, counted, elapsed, milliseconds, share, thousands } from '../run/human-readable.ts'
 import { type Line, type Span, textOf, toned } from '../run/printed-line.ts'
+import { whyOrRepair } from '../run/repair-command.ts'
 import { isolationText } from './isolation.ts'
 
 const HEAD = ['NAME', 'STATUS', 'KIND', 'TOOLS', '~TOKENS', 'P95', 'ERR', 'RSS', 'AGENTS']
@@ -80,7 +81,7 @@ function nextOf(troubled: readonly AnyServer[], untried: number): string | undef
       ? undefined
       : `${counted(untried, 'server')} ${untried === 1 ? 'was' : 'were'} not tried yet:  ${TRY_ALL}`
   const verb = troubled.length === 1 ? 'needs' : 'need'
-  return `${counted(troubled.length, 'server')} ${verb} you:  toolroom why ${first.id}`
+  return `${counted(troubled.length, 'server')} ${verb} you:  ${whyOrRepair(first)}`
 }
 
 type Field = readonly [label: string, value: Span]

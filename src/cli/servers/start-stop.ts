@@ -4,6 +4,7 @@ import { Failure, usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
 import { counted } from '../run/human-readable.ts'
 import { type Line, signed } from '../run/printed-line.ts'
+import { repairCommand } from '../run/repair-command.ts'
 import type { Schemas } from '../run/service-client.ts'
 
 type Action = 'start' | 'stop' | 'restart'
@@ -69,13 +70,7 @@ const PAST = { start: 'started', stop: 'stopped', restart: 'restarted' } as cons
 function bulkAnswer(report: Schemas['BulkReport']): Answer {
   const { action, items, total, failed } = report
   const [first] = items.filter(({ ok }) => !ok)
-  if (first && total === 1)
-    throw new Failure(
-      'failed',
-      first.error?.message ?? `${first.id} failed`,
-      `Try toolroom why ${first.id}`,
-      first.error?.code,
-    )
+  if (first && total === 1) throw failureOf(first)
   return {
     json: report,
     lines: items.map(itemLine),
@@ -89,6 +84,16 @@ function bulkAnswer(report: Schemas['BulkReport']): Answer {
   }
 }
 
+function failureOf({ id, error }: Item): Failure {
+  const hint = ['Try', tryOf({ id, error })].join(' ')
+  return new Failure('failed', error?.message ?? `${id} failed`, hint, error?.code)
+}
+
+const tryOf = ({ id, error }: Pick<Item, 'id' | 'error'>): string =>
+  error?.action ? `toolroom why ${id}, or ${repairCommand(error.action, id)}` : `toolroom why ${id}`
+
 function itemLine({ id, ok, status, error }: Item): Line {
-  return ok ? signed('ok', `${id}  ${status ?? ''}`) : signed('err', `${id}  ${error?.message ?? 'failed'}`)
+  if (ok) return signed('ok', `${id}  ${status ?? ''}`)
+  const todo = error?.action ? `. Try ${repairCommand(error.action, id)}` : ''
+  return signed('err', `${id}  ${error?.message ?? 'failed'}${todo}`)
 }

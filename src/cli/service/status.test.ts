@@ -167,6 +167,7 @@ const server = (
   action: string | null = null,
 ) => ({
   id,
+  type: 'stdio' as const,
   name: id,
   status,
   tool_count: level === 'healthy' ? 1 : null,
@@ -185,7 +186,7 @@ test('columns are aligned, errors come last with their hint, and control charact
     '! disk: The disk is full',
     '! AUTH_TOKEN is weak',
     '  a       ◌ idle    1 tool',
-    '  longer  ✕ failed  -       It [2Jfell over. Set TOKEN',
+    '  longer  ✕ failed  -       It [2Jfell over. Set TOKEN: toolroom logs longer',
   ])
 })
 

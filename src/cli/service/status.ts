@@ -7,6 +7,7 @@ import { columns } from '../run/columns.ts'
 import type { Run } from '../run/command-context.ts'
 import { notRunning, notToolroom, tokenRefused, unreachable } from '../run/failure.ts'
 import { cut, type Line, plain } from '../run/printed-line.ts'
+import { repairOf } from '../run/repair-command.ts'
 import { findAddress, networkFrom, parseAddress } from '../run/service-address.ts'
 import { tokenOf } from '../run/service-client.ts'
 
@@ -26,6 +27,8 @@ interface ServerLine {
   /** Of HTTP servers. */
   readonly auth?: Login | undefined
   readonly health: AnyServer['health']
+  readonly type: AnyServer['type']
+  readonly last_error?: AnyServer['last_error']
 }
 
 export interface Report {
@@ -112,14 +115,15 @@ export function statusLines(report: Report, width: number | undefined): Line[] {
 const toolCount = ({ tool_count }: ServerLine): string =>
   tool_count === null ? '-' : `${tool_count} ${tool_count === 1 ? 'tool' : 'tools'}`
 
-function serverProblem({ id, health, auth }: ServerLine): string {
+function serverProblem(server: ServerLine): string {
+  const { id, health, auth } = server
   const login = LOGINS[auth?.state ?? '']
   if (login !== undefined) return plain(`${login}: toolroom login ${id}`)
   if (auth?.state === 'refused' && auth.error)
     return `login refused: ${sentences(auth.error.message, auth.error.hint)}`
   if (isUntried({ health })) return `try it: toolroom test ${id}`
   if (health.level !== 'unhealthy' && health.level !== 'degraded') return ''
-  return sentences(health.summary, health.action)
+  return `${sentences(health.summary, health.action)}: ${repairOf(server)}`
 }
 
 const sentences = (...texts: readonly (string | null)[]): string =>

@@ -115,7 +115,7 @@ function referenceNotes(definition: Carrier): string[] {
     if (fallback !== null) return `${to}, with a default`
     return kind === 'env'
       ? `${to}: set ${name} in the environment of Toolroom`
-      : `${to}: set it with PUT /api/secrets/${name}`
+      : `${to}: set the secret ${name}`
   })
   const distinct = [...new Set(notes)]
   const more = distinct.length - MAX_NOTES

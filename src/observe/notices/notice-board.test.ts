@@ -188,7 +188,7 @@ describe('texts', () => {
 
   /** The pages of the dashboard: eight, and one for each server and agent. */
   const PAGE =
-    /^\/(?:(?:servers|agents)(?:\/[a-z0-9._-]+(?:\?tab=[a-z]+)?)?|playground|traffic|logs|packages|settings)?$/
+    /^\/(?:(?:servers|agents)(?:\/[a-z0-9._-]+(?:\?(?:tab=[a-z]+|drift=1))?)?|playground|traffic|logs|packages(?:\?tab=installed)?|settings)?$/
 
   test.each(all.map((cause) => [cause.kind, cause.text, cause] as const))(
     '%s says what happened, then what to do, and leads to a page of the dashboard: %s',
@@ -196,6 +196,7 @@ describe('texts', () => {
       expect(text).toMatch(/^\S.{10,}(?:\. |: |; )\S.{5,}[^.]$/)
       expect(text.length).toBeLessThan(200)
       expect(action.route).toMatch(PAGE)
+      expect(text).not.toMatch(/\b(?:GET|PUT|POST|PATCH|DELETE) \//) // words for people, not for the API
       expect(action.label).toMatch(/^[A-Z][a-z]+(?: [a-z]+){0,3}$/)
       expect(evidence ?? 'none').not.toBe('')
       expect(text).not.toMatch(/whoever|somebody|nobody|oops|please|sorry/i)

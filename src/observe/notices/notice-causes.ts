@@ -34,9 +34,11 @@ export function serverTrouble(server: Server, trouble: Trouble): Cause {
     ...aboutServer(server),
     text: `'${server.name}' ${trouble.what}. ${trouble.hint ?? todo}`,
     evidence: trouble.message,
-    action: { label, route: `/servers/${server.id}` },
+    action: { label, route: `/servers/${server.id}`, ...(trouble.action ?? SEE_LOG) },
   }
 }
+
+const SEE_LOG = { kind: 'see_log' } as const
 
 export interface ToolChange {
   readonly added: readonly string[]
@@ -54,9 +56,15 @@ export function toolsChanged(server: Server, { added, removed, changed }: ToolCh
     evidence: Object.entries(named)
       .flatMap(([word, names]) => (names.length === 0 ? [] : [`${word}: ${shortList(names)}`]))
       .join('; '),
-    action: { label: 'Review', route: `/servers/${server.id}?tab=tools` },
+    action: review(server),
   }
 }
+
+const review = ({ id }: Server): Cause['action'] => ({
+  label: 'Review',
+  route: `/servers/${id}?tab=tools`,
+  kind: 'approve_tools',
+})
 
 export function toolsHeld(server: Server, names: readonly string[]): Cause {
   const count = names.length === 1 ? '1 tool is' : `${names.length} tools are`
@@ -65,7 +73,7 @@ export function toolsHeld(server: Server, names: readonly string[]): Cause {
     ...aboutServer(server),
     text: `${count} held on '${server.name}', so agents do not see what is new. Review and approve`,
     evidence: shortList(names),
-    action: { label: 'Review', route: `/servers/${server.id}?tab=tools` },
+    action: review(server),
   }
 }
 
@@ -89,14 +97,14 @@ export function fileTrouble({ agent_type, agent_name, path, edited, unreadable }
       ...about,
       text: `A file of ${agent_name} cannot be read. Correct it; Toolroom does not write to it until then`,
       evidence: unreadable.includes(path) ? unreadable : `${path}: ${unreadable}`,
-      action: { label: 'Show the place', route },
+      action: { label: 'Show the place', route, kind: 'see_file', agent_type },
     }
   return {
     kind: 'agent_file_edited',
     ...about,
     text: `Another program has changed ${agent_name}'s entries that Toolroom wrote. Compare them, and keep one version`,
     evidence: `${path}: ${shortList(edited)}`,
-    action: { label: 'See the difference', route },
+    action: { label: 'See the difference', route: `${route}?drift=1`, kind: 'see_difference', agent_type },
   }
 }
 
@@ -109,16 +117,28 @@ export interface PackageState {
 }
 
 export function packageCauses({ name, version, update, deprecated }: PackageState): Cause[] {
-  const action = { label: 'Show the package', route: '/packages' }
-  const about = { ...general, subject: name, action }
+  const action = { label: 'Show the package', route: '/packages?tab=installed', package: name } as const
+  const about = { ...general, subject: name }
   const causes: Cause[] = []
   if (update !== null) {
     const text = `${name} ${update} is available. Update it; the new version is tried out first`
-    causes.push({ ...about, kind: 'package_update', text, evidence: `Installed: ${version}` })
+    causes.push({
+      ...about,
+      kind: 'package_update',
+      text,
+      evidence: `Installed: ${version}`,
+      action: { ...action, kind: 'update_package' },
+    })
   }
   if (deprecated !== null) {
     const text = `${name} ${version} is deprecated. Replace it with what its author recommends`
-    causes.push({ ...about, kind: 'package_deprecated', text, evidence: deprecated })
+    causes.push({
+      ...about,
+      kind: 'package_deprecated',
+      text,
+      evidence: deprecated,
+      action: { ...action, kind: 'see_package' },
+    })
   }
   return causes
 }
@@ -137,12 +157,16 @@ export function leakedProcesses(orphans: readonly Orphan[]): Cause[] {
       kind: 'leaked_processes',
       text: `${processes} MCP processes have lost their agent and use ${megabytes} MB. End those that you do not need`,
       evidence: shortList(orphans.map(({ pid, command }) => `${pid} ${command}`)),
-      action: { label: 'Look at them', route: '/' },
+      action: { label: 'Look at them', route: '/', kind: 'end_processes' },
     },
   ]
 }
 
-const onDisk = { ...general, kind: 'disk', action: { label: 'Show sizes', route: '/settings' } } as const
+const onDisk = {
+  ...general,
+  kind: 'disk',
+  action: { label: 'Show sizes', route: '/settings', kind: 'free_disk' },
+} as const
 
 export const diskFull = (): Cause => ({
   ...onDisk,
@@ -161,7 +185,7 @@ export const weakToken = (text: string): Cause => ({
   ...general,
   kind: 'weak_token',
   text,
-  action: { label: 'Change the token', route: '/settings' },
+  action: { label: 'Change the token', route: '/settings', kind: 'rotate_token' },
 })
 
 /** Something about the settings that the start reported. */
@@ -170,7 +194,7 @@ export const settingsWarning = (text: string): Cause => ({
   kind: 'settings',
   subject: text,
   text,
-  action: { label: 'Show the settings', route: '/settings' },
+  action: { label: 'Show the settings', route: '/settings', kind: 'see_settings' },
 })
 
 const MAX_NAMES = 10

@@ -1,4 +1,5 @@
 import * as Type from 'typebox'
+import { REPAIR_ACTIONS, type RepairAction } from '../../kernel/repair-action.ts'
 import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../../kernel/rest-parts.ts'
 import { integer, partial, text, textOrNull } from '../../kernel/schema-fields.ts'
 
@@ -29,6 +30,27 @@ const NoticeId = Type.Integer({ minimum: 1, examples: [12] })
 /** Any string is accepted: one that is no id leads to a 404. */
 export const NoticeKey = Type.Object({ id: Type.String({ examples: ['12'] }) })
 
+const place = {
+  label: Type.String({ examples: ['Show why'] }),
+  route: text('A page of the dashboard', { examples: ['/servers/postgres'] }),
+}
+const withPlace = ({ properties, description }: Described) =>
+  Type.Object({ ...place, ...properties }, { description })
+interface Described {
+  readonly properties: Type.TProperties
+  readonly description: string
+}
+
+/** Where to do something, and what: a page, and the typed action. */
+export type NoticeAction = { readonly label: string; readonly route: string } & RepairAction
+
+const Action = Type.Unsafe<NoticeAction>(
+  Type.Union((REPAIR_ACTIONS as readonly unknown[] as readonly Described[]).map(withPlace), {
+    description:
+      'Where to do something about it: `label` and `route` of a page. `kind` and its members say what, as `action` of a last error does',
+  }),
+)
+
 export const NoticeView = Type.Object({
   id: NoticeId,
   kind: Kind,
@@ -41,13 +63,7 @@ export const NoticeView = Type.Object({
       examples: ['The server exited with code 1: connect ECONNREFUSED 127.0.0.1:5432'],
     }),
   ),
-  action: Type.Object(
-    {
-      label: Type.String({ examples: ['Show why'] }),
-      route: text('A page of the dashboard', { examples: ['/servers/postgres'] }),
-    },
-    { description: 'Where to do something about it' },
-  ),
+  action: Action,
   at: Type.String({ ...Timestamp, description: 'When it was opened' }),
   count: integer('How often the cause occurred while it was open', { minimum: 1 }),
   seen_at: orNull(Timestamp),
@@ -100,7 +116,7 @@ export interface Cause {
   readonly text: string
   /** The decisive fact. It may quote what a server wrote. */
   readonly evidence: string | null
-  readonly action: { readonly label: string; readonly route: string }
+  readonly action: NoticeAction
 }
 
 /** A cause with its history. Times are in ms since 1970. */

@@ -51,10 +51,8 @@ export class Notices {
 
   static async open(deps: Deps): Promise<Notices> {
     const stored = await deps.store.all()
-    return new Notices(
-      deps,
-      stored.filter(({ kind }) => Object.hasOwn(RULES, kind)), // an older version may have others
-    )
+    const known = stored.filter(({ kind }) => Object.hasOwn(RULES, kind)) // an older version may have others
+    return new Notices(deps, known.map(typed))
   }
 
   list({ state = 'open', limit = 100, cursor }: NoticeQuery, isOwner: boolean) {
@@ -160,6 +158,10 @@ export class Notices {
     for (const id of this.#board.resolve()) this.#forgotten.add(id)
   }
 }
+
+/** Notices of earlier versions have only a page. */
+const typed = (notice: Notice): Notice =>
+  Object.hasOwn(notice.action, 'kind') ? notice : { ...notice, action: { ...notice.action, kind: 'see_log' } }
 
 function publicView(notice: Notice): PublicNotice {
   const { id, kind, server_id, agent_type, text, action, at, count, seen_at, resolved_at } = notice

@@ -207,7 +207,10 @@ describe('notices', () => {
     const own = readFileSync(file, 'utf8')
     writeFileSync(file, own.replace('"toolroom"', '"toolroom-2"'))
     const notice = await appears(service, 'agent_file_edited')
-    expect(notice).toMatchObject({ agent_type: 'cursor', action: { route: '/agents/cursor' } })
+    expect(notice).toMatchObject({
+      agent_type: 'cursor',
+      action: { route: '/agents/cursor?drift=1', kind: 'see_difference', agent_type: 'cursor' },
+    })
   })
 
   test('a server that requires a login is a notice within 2 s of the check, with the way to log in', async () => {

@@ -188,7 +188,8 @@ export class ConnectionWatch {
   tested({ error, latency_ms, protocol_version }: ConnectionReport, tookMs: number): void {
     if (!this.#server.enabled) return
     const isUnlisted = protocol_version !== null && error?.code === 'protocol_error'
-    this.#record(error, latency_ms ?? tookMs, error === null || isUnlisted)
+    const failure = error && { ...error, action: error.action ?? undefined }
+    this.#record(failure, latency_ms ?? tookMs, error === null || isUnlisted)
   }
 
   close(): void {

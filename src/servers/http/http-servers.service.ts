@@ -1,6 +1,7 @@
 import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
 import { MASK, maskUrl } from '../../kernel/secrets/mask-secrets.ts'
+import type { LastError } from '../../kernel/server-state.ts'
 import type { ToolList } from '../../kernel/tool-fields.ts'
 import type { HttpMcpClientOptions } from '../../mcp/transports/http/http-mcp-client.ts'
 import type { LoginProblem, LoginServer } from '../logins/login-record.ts'
@@ -8,12 +9,13 @@ import { keptOAuth, maskOAuth } from '../logins/oauth-settings.ts'
 import { secretNamesIn } from '../shared/definition/definition-references.ts'
 import { commandLine, type Diagnosis, explained } from '../shared/diagnosis.ts'
 import { keepMaskedUrl, keepMaskedValues } from '../shared/masked-values.ts'
-import type { Stats } from '../shared/server-fields.ts'
+import { errorView, type Stats } from '../shared/server-fields.ts'
 import { type RegistryDeps, ServerRegistry } from '../shared/server-registry.ts'
 import { changedOffer } from '../shared/tool-settings.ts'
 import { toolListOf } from '../shared/tool-view.ts'
 import { digestOf } from '../shared/tries.ts'
 import { listText, ViewTexts } from '../shared/view-json-cache.ts'
+import { repairOf } from './connection-failure.ts'
 import {
   type ConnectionState,
   ConnectionWatch,
@@ -44,7 +46,9 @@ interface Deps extends RegistryDeps<HttpServer>, Omit<ConnectionWatchDeps, 'begi
   /** Tests a connection step by step. Never rejects, and takes at most 10 s. */
   readonly testConnection: (
     options: Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'authorizer'>,
-  ) => Promise<ConnectionReport>
+  ) => Promise<
+    Omit<ConnectionReport, 'error'> & { readonly error: Pick<LastError, 'code' | 'message' | 'hint'> | null }
+  >
   readonly statsOf: (id: string) => Stats
   /** As of STDIO servers. */
   readonly usedBy: (id: string) => readonly string[]
@@ -237,12 +241,14 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
 
   async #report(server: HttpServer): Promise<ConnectionReport> {
     const { testConnection, references, logins } = this.deps
-    const error = obstacleOf(server, references)
-    if (error) return { ...NOT_TESTED, error }
+    const obstacle = obstacleOf(server, references)
+    if (obstacle) return { ...NOT_TESTED, error: errorView(obstacle) }
     const resolved = resolveServer(server, references)
     const { url, headers, transport } = resolved
     const authorizer = logins.authorizerFor(loginServerOf(resolved))
-    return testConnection({ url, headers, transport, authorizer })
+    const report = await testConnection({ url, headers, transport, authorizer })
+    const { error } = report
+    return { ...report, error: error && errorView({ ...error, action: repairOf(error.code) }) }
   }
 }
 

@@ -208,7 +208,8 @@ function asAppError(what: string, error: unknown): unknown {
 
 /** A disabled server has none. */
 function troubleOf({ status, lastError }: ConnectionState): Upstream['trouble'] {
-  const cause = { message: lastError?.message ?? status, hint: lastError?.hint ?? null }
+  const { message = status, hint = null, action } = lastError ?? {}
+  const cause = { message, hint, action }
   switch (status) {
     case 'connected':
     case 'disabled':

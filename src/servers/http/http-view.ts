@@ -6,7 +6,7 @@ import type { AuthView } from '../logins/logins.schema.ts'
 import { maskOAuth } from '../logins/oauth-settings.ts'
 import type { Catalogue } from '../shared/catalogues.ts'
 import { type Judgement, judge } from '../shared/judgement.ts'
-import type { Stats } from '../shared/server-fields.ts'
+import { errorView, type Stats } from '../shared/server-fields.ts'
 import { tokensOf } from '../shared/tool-view.ts'
 import { type Try, tryView } from '../shared/tries.ts'
 import type { ConnectionState } from './connection-watch.ts'
@@ -56,7 +56,7 @@ function liveOf({ connection, catalogue, stats, usedBy, auth, lastTry, obstacle 
     tool_tokens: catalogue ? tokensOf(catalogue) : null,
     stats,
     used_by_agents: [...usedBy],
-    last_error: shownError && { code: shownError.code, message: shownError.message, hint: shownError.hint },
+    last_error: shownError && errorView(shownError),
   }
 }
 

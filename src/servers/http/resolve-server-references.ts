@@ -25,8 +25,8 @@ export function obstacleOf(server: HttpServer, references: References): LastErro
     return null
   } catch (error) {
     if (!(error instanceof SettingFailure)) throw error
-    const { code, message, hint } = error
-    return { code, message, hint }
+    const { code, message, hint, action } = error
+    return { code, message, hint, action }
   }
 }
 
@@ -37,7 +37,7 @@ function assertUrl(url: string): void {
     if (!(error instanceof AppError)) throw error
     const message = `With the values of its references, ${error.message}`
     const hint = 'Correct the variables and secrets that the url refers to'
-    throw new SettingFailure({ code: 'invalid_setting', message, hint })
+    throw new SettingFailure({ code: 'invalid_setting', message, hint, action: { kind: 'edit_url' } })
   }
 }
 
@@ -49,7 +49,7 @@ function assertHeaders(headers: HttpServer['headers']): void {
   if (invalid === undefined) return
   const message = `The value of the header ${invalid} is not one line of Latin-1 characters once it is resolved`
   const hint = 'Correct the variables and secrets that it refers to'
-  throw new SettingFailure({ code: 'invalid_setting', message, hint })
+  throw new SettingFailure({ code: 'invalid_setting', message, hint, action: { kind: 'edit_headers' } })
 }
 
 /** A URL as it is stored. Where it has references, the rest is checked, and all of it when it is used. */

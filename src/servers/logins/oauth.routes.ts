@@ -3,7 +3,7 @@ import * as Type from 'typebox'
 import type { ErrorCode } from '../../kernel/error-catalogue.ts'
 import { callerOf, component, NO_CONTENT, operationsOf, orNull } from '../../kernel/rest-parts.ts'
 import { boolean, closed, integer, partial, textOrNull } from '../../kernel/schema-fields.ts'
-import { lastErrorSchema, ServerId, ServerKey, ServerName } from '../shared/server-fields.ts'
+import { problemSchema, ServerId, ServerKey, ServerName } from '../shared/server-fields.ts'
 import { AuthView, LoginStart } from './logins.schema.ts'
 import type { Logins } from './logins.ts'
 import { ScopeList } from './oauth-settings.ts'
@@ -96,7 +96,7 @@ const ServerLoginOutcome = Type.Object({
   server_name: ServerName,
   ok: boolean('Whether there is a login now'),
   tools: orNull(integer('The number of tools; null when the server could not be used')),
-  problem: lastErrorSchema('access_denied'),
+  problem: problemSchema('access_denied'),
 })
 component({ ServerLoginOutcome }, 'How the login ended')
 

@@ -197,7 +197,7 @@ await import('./real.mjs')
     last_error: {
       code: 'native_part_missing',
       message: "The native part of 'built' is missing: 'built' was installed without install scripts",
-      hint: `Install 'built' again with "allow_scripts": true, if you trust it`,
+      hint: `Install 'built' again with its install scripts, if you trust it`,
     },
   })
   await install(service, { name: 'built', allow_scripts: true })

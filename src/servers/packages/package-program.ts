@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../../kernel/errors.ts'
+import type { RepairAction } from '../../kernel/repair-action.ts'
 import type { Program } from '../../kernel/server-plan.ts'
 import type { PackageFolders } from './package-folders.ts'
 import { packageFolder } from './package-folders.ts'
@@ -49,21 +50,28 @@ function installedProgram(
   record: PackageRecord | undefined,
   program: string,
 ): Program {
-  if (!record) return missing(`The package '${name}' is not installed`, 'Install it, or delete the server')
+  if (!record)
+    return missing(`The package '${name}' is not installed`, 'Install it, or delete the server', {
+      kind: 'install_package',
+      package: name,
+    })
   const { bin } = record.current
   const known = Object.hasOwn(bin, program) ? program : Object.keys(bin)[0]
   const { command, args } = programAt(folders.current(record), name, record.current, known ?? '')
   return known !== undefined && existsSync(args[0] ?? command)
     ? { ok: true, command, args, ...skippedIn(name, record.current) }
-    : missing(`The program for the package '${name}' is missing from the disk`, 'Install the package again')
+    : missing(`The program for the package '${name}' is missing from the disk`, 'Install the package again', {
+        kind: 'reinstall_package',
+        package: name,
+      })
 }
 
 const skippedIn = (name: string, { scripts, scripts_ran }: InstalledVersion) =>
   scripts_ran || scripts.length === 0 ? {} : { skippedScripts: { package: name, of: scripts } }
 
-const missing = (message: string, hint: string): Program => ({
+const missing = (message: string, hint: string, action: RepairAction): Program => ({
   ok: false,
-  error: { code: 'package_not_found', message, hint },
+  error: { code: 'package_not_found', message, hint, action },
 })
 
 /** The file of a program, run with the Node that runs Toolroom. */

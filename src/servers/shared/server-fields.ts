@@ -1,6 +1,8 @@
 import * as Type from 'typebox'
+import { REPAIR_ACTIONS } from '../../kernel/repair-action.ts'
 import { ID_PATTERN, orNull, Timestamp } from '../../kernel/rest-parts.ts'
 import { anyObject, boolean, integer, text, textOrNull, texts } from '../../kernel/schema-fields.ts'
+import type { LastError } from '../../kernel/server-state.ts'
 import type { OfferSettings } from './tool-settings.ts'
 
 /** The fields that STDIO and HTTP servers have in common. */
@@ -82,14 +84,28 @@ export const healthSchema = (example: string) =>
   })
 export type Health = Type.Static<ReturnType<typeof healthSchema>>
 
+const problem = (exampleCode: string) => ({
+  code: Type.String({ examples: [exampleCode] }),
+  message: text('The cause, in one sentence'),
+  hint: textOrNull('What to do next'),
+})
+
+export const problemSchema = (exampleCode: string) => orNull(Type.Object(problem(exampleCode)))
+
+/** Null comes first: most servers have no error, and a serializer tries the members of a union in turn. */
+const action = Type.Union([Type.Null(), ...REPAIR_ACTIONS], {
+  description: 'What to do next, as data: `kind` and what it is about',
+})
+
 export const lastErrorSchema = (exampleCode: string) =>
-  orNull(
-    Type.Object({
-      code: Type.String({ examples: [exampleCode] }),
-      message: text('The cause, in one sentence'),
-      hint: textOrNull('What to do next'),
-    }),
-  )
+  orNull(Type.Object({ ...problem(exampleCode), action }))
+
+export const errorView = ({ code, message, hint, action }: LastError) => ({
+  code,
+  message,
+  hint,
+  action: action ?? null,
+})
 
 /** The last `Try` of a view, without its words. */
 export const last_try = orNull(

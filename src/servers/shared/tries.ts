@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { RepairAction } from '../../kernel/repair-action.ts'
 import type { LastError } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
 
@@ -69,13 +70,14 @@ export class Tries {
   record(id: string, definition: string, { error, ...rest }: Outcome): void {
     const { redact, now } = this.#deps
     const clean = (text: string) => redact(text).slice(0, MAX_CHARACTERS)
-    const masked = error && {
+    const cleaned = error && {
       code: error.code,
       message: clean(error.message),
       hint: error.hint && clean(error.hint),
+      action: error.action && masked(error.action, clean),
     }
     const before = this.#byServer.get(id)
-    const next = { at: now(), error: masked, ...rest, definition }
+    const next = { at: now(), error: cleaned, ...rest, definition }
     this.#byServer.set(id, next)
     this.#changed(
       id,
@@ -117,6 +119,12 @@ export class Tries {
     if (!isRepeated) this.#timer ??= setTimeout(() => void this.save(), SAVE_AFTER_MS)
   }
 }
+
+/** The names and paths of an action come from a definition, or from what the server wrote. */
+const masked = (action: RepairAction, clean: (text: string) => string): RepairAction =>
+  Object.fromEntries(
+    Object.entries(action).map(([key, value]) => [key, typeof value === 'string' ? clean(value) : value]),
+  ) as RepairAction
 
 /** Tells two definitions apart. It is derived from secrets, so it is stored encrypted. */
 export const digestOf = (definition: readonly unknown[]): string =>

@@ -52,7 +52,7 @@ test('a snippet is imported with its references translated, and lists the variab
     ],
     notes: [
       'It is disabled in the snippet, and stays off',
-      'header Authorization refers to ${secret:docs-key}: set it with PUT /api/secrets/docs-key',
+      'header Authorization refers to ${secret:docs-key}: set the secret docs-key',
       'header X-Region refers to ${secret:region}, with a default',
       'url refers to ${env:DOCS_URL}, with a default',
     ],

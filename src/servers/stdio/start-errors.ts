@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../kernel/error-catalogue.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { type LastError, RETRY_LATER, type ServerState } from '../../kernel/server-state.ts'
+import { errorView } from '../shared/server-fields.ts'
 import type { ServerLife } from './instance-pool.ts'
 import type { Server } from './servers.schema.ts'
 
@@ -16,7 +17,7 @@ export function startError(server: Named, error: LastError, { lastExit, lastErro
     return new AppError('server_not_running', `'${name}' was stopped while it started`)
   }
   const members = {
-    last_error: code === RETRY_LATER ? lastError : error,
+    last_error: errorOrNull(code === RETRY_LATER ? lastError : error),
     stderr_tail: lastExit?.stderr_tail ?? [],
   }
   const details = { members, ...(hint !== null && { hint }) }
@@ -27,6 +28,8 @@ export function startError(server: Named, error: LastError, { lastExit, lastErro
   }
   return new AppError(packageError(server, error) ?? 'server_start_failed', `'${name}': ${message}`, details)
 }
+
+const errorOrNull = (error: LastError | null) => error && errorView(error)
 
 /** Only for a server that runs from an installed package: `npx` can end with the same code for one of a registry. */
 const packageError = (server: Named, error: LastError | null): ErrorCode | undefined =>
@@ -50,12 +53,12 @@ export function unlisted({ name }: Named, { message, hint }: LastError): AppErro
 
 /** A person stopped the server, or it is started by hand and has not been started yet. */
 export function stopped({ id, name }: Named): AppError {
-  const hint = `Start it in Toolroom: POST /api/servers/${id}/start`
+  const hint = `Start it in Toolroom, or run: toolroom start ${id}`
   return new AppError('server_stopped', `'${name}' is stopped, and only a person can start it`, { hint })
 }
 
 export function notRunning(server: Named, { state, lastError }: ServerLife): AppError {
-  const members = lastError ? { members: { last_error: lastError } } : {}
+  const members = lastError ? { members: { last_error: errorView(lastError) } } : {}
   const hint = lastError?.hint ?? 'Start it first'
   const why = lastError ? `: ${lastError.message}` : ''
   const code = packageError(server, lastError) ?? 'server_not_running'

@@ -78,7 +78,7 @@ export class StartObstacles {
     if (known && now - known.at < FRESH_MS / 2) return known.obstacle
     const found = this.#deps.findProgramNow(wanted)
     if (found === undefined) return null
-    const obstacle = found.ok ? null : { code: found.code, message: found.message, hint: found.hint }
+    const obstacle = found.ok ? null : errorOf(found)
     if (this.#programs.size >= MAX_PROGRAMS) this.#programs.clear()
     this.#programs.set(key, { at: now, obstacle })
     return obstacle
@@ -86,6 +86,8 @@ export class StartObstacles {
 }
 
 const MAX_PROGRAMS = 500
+
+const errorOf = ({ code, message, hint, action }: LastError): LastError => ({ code, message, hint, action })
 
 /** On Windows. A computer that does not answer would block Toolroom. */
 const isRemote = (path: string | null): boolean => /^[\\/]{2}/.test(path ?? '')

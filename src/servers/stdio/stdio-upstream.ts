@@ -236,7 +236,7 @@ function troubleOf({ health, error }: Judgement): Trouble | undefined {
   return { kind: 'crashed', what, ...causeOf(error) }
 }
 
-const causeOf = ({ message, hint }: LastError) => ({ message, hint })
+const causeOf = ({ message, hint, action }: LastError) => ({ message, hint, action })
 
 function degraded({ listError, strayLines }: NonNullable<ServerLife['client']>): Trouble | undefined {
   if (listError)
@@ -247,5 +247,6 @@ function degraded({ listError, strayLines }: NonNullable<ServerLife['client']>):
     what: 'is running, but writes text to stdout that is not an MCP message',
     message: `${strayLines} ${strayLines === 1 ? 'line' : 'lines'} on stdout so far`,
     hint: 'Make it log to stderr. The lines are in its log',
+    action: { kind: 'see_log' },
   }
 }

@@ -7,7 +7,7 @@ import { isoTime } from '../../kernel/time.ts'
 import type { ClientDependency } from '../../mcp/protocol/call-options.ts'
 import type { Catalogue } from '../shared/catalogues.ts'
 import { type Judgement, judge, type Known } from '../shared/judgement.ts'
-import type { Stats } from '../shared/server-fields.ts'
+import { errorView, type Stats } from '../shared/server-fields.ts'
 import { tokensOf } from '../shared/tool-view.ts'
 import { type Try, tryView } from '../shared/tries.ts'
 import { type Engine, type Instance, type ServerLife, sumOf } from './instance-pool.ts'
@@ -92,7 +92,7 @@ function liveOf(shown: Shown, { max_delay_s }: RestartRules): Omit<Live, 'uptime
     last_exit: lastExit ? exitView(lastExit) : null,
     recent_exits: recentExits.map((exit) => ({ ...exitView(exit), ran_s: Math.round(exit.ranMs) / 1000 })),
     last_try: tryView(shown.lastTry),
-    last_error: lastError && { ...lastError },
+    last_error: lastError && errorView(lastError),
     protocol_version: catalogue?.protocol_version ?? null,
     server_info: catalogue?.server_info ?? null,
     capabilities: catalogue?.capabilities ?? null,

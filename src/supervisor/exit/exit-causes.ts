@@ -1,3 +1,4 @@
+import type { RepairAction } from '../../kernel/repair-action.ts'
 import * as hints from './exit-hints.ts'
 
 export interface Cause {
@@ -5,7 +6,15 @@ export interface Cause {
   /** One of them must match the excerpt. All must run in linear time. */
   readonly when: readonly RegExp[]
   readonly hint: (match: RegExpExecArray, started: hints.Started) => string
+  /** What the hint says, as data. */
+  readonly action: RepairAction | ((match: RegExpExecArray, started: hints.Started) => RepairAction)
 }
+
+const SEE_LOG: RepairAction = { kind: 'see_log' }
+const START: RepairAction = { kind: 'start' }
+const COMMAND: RepairAction = { kind: 'edit_command' }
+const ARGUMENTS: RepairAction = { kind: 'edit_arguments' }
+const VARIABLES: RepairAction = { kind: 'edit_variables', name: null }
 
 /** The first match is the cause. Certain causes come before likely ones, special before general ones. */
 export const CAUSES: readonly Cause[] = [
@@ -13,6 +22,7 @@ export const CAUSES: readonly Cause[] = [
     code: 'out_of_memory',
     when: [/JavaScript heap out of memory/],
     hint: () => 'Allow more memory: set NODE_OPTIONS to --max-old-space-size=4096 in env',
+    action: { kind: 'set_variable', name: 'NODE_OPTIONS' },
   },
   {
     code: 'out_of_memory',
@@ -21,37 +31,44 @@ export const CAUSES: readonly Cause[] = [
       /fatal error: runtime: out of memory|java\.lang\.OutOfMemoryError/,
     ],
     hint: () => 'Free memory on this computer, or reduce what the server loads, then start it again',
+    action: START,
   },
   {
     code: 'too_many_files',
     when: [/System limit for number of file watchers/],
     hint: () => 'Raise fs.inotify.max_user_watches, the limit for watched files',
+    action: START,
   },
   {
     code: 'too_many_files',
     when: [/\bEMFILE\b|\bENFILE\b|too many open files/i],
     hint: () => 'Raise the limit for open files (ulimit -n), or use a smaller folder',
+    action: START,
   },
   {
     code: 'disk_full',
     when: [/\bENOSPC\b|no space left on device|\bEDQUOT\b|disk quota exceeded/i],
     hint: () => 'Free disk space, then start it again',
+    action: START,
   },
   {
     code: 'docker_unavailable',
     when: [/permission denied while trying to connect to the docker/i],
     hint: () =>
       'Give your user access to Docker, for example by adding it to the docker group, then log out and in again',
+    action: START,
   },
   {
     code: 'docker_unavailable',
     when: [/Cannot connect to the Docker daemon|docker daemon is not running|error during connect: /i],
     hint: () => 'Start Docker, then start the server again',
+    action: { kind: 'start_docker' },
   },
   {
     code: 'image_not_found',
     when: [/pull access denied for|manifest unknown|manifest for \S{1,300} not found|No such image: /],
     hint: () => 'Check the image name in args, build the image, or run docker login if it is private',
+    action: ARGUMENTS,
   },
   {
     code: 'native_module',
@@ -63,16 +80,19 @@ export const CAUSES: readonly Cause[] = [
       /Cannot find (?:module|package) '[^']{1,200}-(?:linux|darwin|win32)-(?:x64|arm64)/,
     ],
     hint: hints.nativeHint,
+    action: SEE_LOG,
   },
   {
     code: 'node_too_old',
     when: [/Unknown file extension "\.[cm]?tsx?"/],
     hint: () => 'Run the compiled JavaScript, or use Node.js 22.18 or newer, which supports TypeScript',
+    action: COMMAND,
   },
   {
     code: 'node_too_old',
     when: [/\bbad option: (-\S{1,100})/, /(-\S{1,100}) is not allowed in NODE_OPTIONS/],
     hint: ([, option]) => `Use a newer Node.js, or remove ${option} from args and NODE_OPTIONS`,
+    action: ARGUMENTS,
   },
   {
     code: 'node_too_old',
@@ -84,6 +104,7 @@ export const CAUSES: readonly Cause[] = [
       /(?:withResolvers|fromAsync|toSorted|toReversed|findLast|groupBy|hasOwn|replaceAll) is not a function/,
     ],
     hint: () => 'Use a newer Node.js: set command to the full path of its node or npx',
+    action: COMMAND,
   },
   {
     code: 'package_not_found',
@@ -95,11 +116,13 @@ export const CAUSES: readonly Cause[] = [
       /No matching distribution found for ([\w.-]{1,200})|Could not find a version that satisfies/,
     ],
     hint: hints.packageHint,
+    action: ARGUMENTS,
   },
   {
     code: 'registry_refused',
     when: [/npm (?:error|ERR!) code (?:E401|E403|ENEEDAUTH|EOTP)\b/],
     hint: () => 'Run npm login, or correct the npm registry token in .npmrc',
+    action: START,
   },
   {
     code: 'registry_unreachable',
@@ -109,11 +132,13 @@ export const CAUSES: readonly Cause[] = [
       /error sending request for url|Failed to fetch: `|Could not connect, are you offline/,
     ],
     hint: () => 'Check the network, the proxy and the package registry, then start it again',
+    action: START,
   },
   {
     code: 'no_executable',
     when: [/could not determine executable to run|executable named `?\S{1,100} is not provided by package/],
     hint: () => 'Check the package in args: it has no program with that name, or is a library',
+    action: ARGUMENTS,
   },
   {
     code: 'needs_install',
@@ -121,37 +146,44 @@ export const CAUSES: readonly Cause[] = [
       /npx canceled due to missing packages|Need to install the following packages|Ok to proceed\? \(y\)/,
     ],
     hint: () => 'Add -y before the package in args to let npx install it',
+    action: ARGUMENTS,
   },
   {
     code: 'bad_arguments',
     when: [/Missing script: "?([^"]{1,100})/],
     hint: ([, script]) =>
       `Check ${script} in args, or set cwd to the folder whose package.json has this script`,
+    action: ARGUMENTS,
   },
   {
     code: 'port_in_use',
     when: [/\bEADDRINUSE\b|address already in use|\bport \d{2,5} is (?:already )?(?:in use|taken)/i],
     hint: hints.portHint,
+    action: START,
   },
   {
     code: 'permission_denied',
     when: [/listen EACCES: permission denied \S{0,100}:(\d{1,5})/],
     hint: ([, port]) => `Use a port above 1023: port ${port} is reserved for the system`,
+    action: ARGUMENTS,
   },
   {
     code: 'module_not_found',
     when: [/Cannot find (?:module|package) '([^']{1,500})'/, /ERR_MODULE_NOT_FOUND/],
     hint: hints.moduleHint,
+    action: hints.moduleAction,
   },
   {
     code: 'module_not_found',
     when: [/No module named '?([\w.]{1,200})/],
     hint: hints.pythonModuleHint,
+    action: (match, started) => (hints.isModuleInArgs(match, started) ? ARGUMENTS : SEE_LOG),
   },
   {
     code: 'not_executable',
     when: [/\b(?:ba|z|k|da)?sh: (?:(?:line )?\d{1,5}: )?(?:exec: )?(\S{1,300}): Permission denied/],
     hint: ([, file]) => `Run: chmod +x '${file}', or set command to its interpreter`,
+    action: COMMAND,
   },
   {
     code: 'command_not_found',
@@ -164,6 +196,7 @@ export const CAUSES: readonly Cause[] = [
       /^'([^']{1,200})' is not recognized as an internal or external command/,
     ],
     hint: hints.commandHint,
+    action: hints.commandAction,
   },
   {
     code: 'file_not_found',
@@ -175,6 +208,7 @@ export const CAUSES: readonly Cause[] = [
       /\bENOENT\b|No such file or directory|None of the specified directories are accessible/,
     ],
     hint: hints.fileHint,
+    action: hints.fileAction,
   },
   {
     code: 'permission_denied',
@@ -185,6 +219,7 @@ export const CAUSES: readonly Cause[] = [
       /\bEACCES\b|\bEPERM\b|permission denied|operation not permitted/i,
     ],
     hint: hints.permissionHint,
+    action: hints.permissionAction,
   },
   {
     code: 'bad_arguments',
@@ -195,6 +230,7 @@ export const CAUSES: readonly Cause[] = [
       /requires (?:at least|exactly) \d{1,3} argument/,
     ],
     hint: () => 'Check args: run the command with --help',
+    action: ARGUMENTS,
   },
   {
     code: 'missing_setting',
@@ -209,6 +245,7 @@ export const CAUSES: readonly Cause[] = [
       /\b(?:missing|no) (?:\w{1,30} ){0,3}(?:api[ _-]?key|token|credentials?)\b/i,
     ],
     hint: hints.settingHint,
+    action: hints.settingAction,
   },
   {
     code: 'credentials_refused',
@@ -219,11 +256,13 @@ export const CAUSES: readonly Cause[] = [
       /password authentication failed|Access denied for user/,
     ],
     hint: () => 'Check the key or token in env and args: the service refused it',
+    action: VARIABLES,
   },
   {
     code: 'missing_setting',
     when: [/\bplease (?:provide|set|specify|supply|configure)\b/i],
     hint: hints.settingHint,
+    action: hints.settingAction,
   },
   {
     code: 'invalid_setting',
@@ -233,6 +272,7 @@ export const CAUSES: readonly Cause[] = [
     ],
     hint: () =>
       'Correct the value that could not be parsed: a variable in env, or a file named in args or env',
+    action: VARIABLES,
   },
   {
     code: 'host_unreachable',
@@ -242,5 +282,6 @@ export const CAUSES: readonly Cause[] = [
     ],
     hint: ([, host = 'the service it connects to']) =>
       `Check that ${host} is running and reachable from this computer`,
+    action: hints.hostAction,
   },
 ]

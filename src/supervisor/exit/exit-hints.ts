@@ -1,8 +1,13 @@
 import path from 'node:path'
+import type { RepairAction } from '../../kernel/repair-action.ts'
+import { actionFor } from '../platform/find-program.ts'
 
 /** What was started. */
 export interface Started {
   readonly args: readonly string[]
+  readonly env?: Readonly<Record<string, string>> | undefined
+  /** It reaches only what it was granted. */
+  readonly isIsolated?: boolean | undefined
 }
 
 type Match = RegExpExecArray
@@ -22,6 +27,13 @@ export function moduleHint({ 1: missing, input }: Match, { args }: Started): str
     ? `Install the dependencies in the server's folder: ${missing} is missing`
     : `Run npm install in ${folder}`
 }
+
+export function moduleAction({ 1: missing }: Match, { args }: Started): RepairAction {
+  return { kind: missing !== undefined && isNamed(missing, args) ? 'edit_arguments' : 'see_log' }
+}
+
+export const isModuleInArgs = ({ 1: missing }: Match, { args }: Started): boolean =>
+  missing !== undefined && args[args.indexOf('-m') + 1] === missing
 
 export function pythonModuleHint({ 1: missing = 'it' }: Match, { args }: Started): string {
   return args[args.indexOf('-m') + 1] === missing
@@ -66,21 +78,56 @@ export function commandHint(match: Match): string {
     : `Install ${program}, check its name, or use its full path`
 }
 
-export function fileHint(match: Match, { args }: Started): string {
+export const commandAction = (match: Match): RepairAction => actionFor(firstGroup(match) ?? '')
+
+export function fileAction(match: Match, { args, isIsolated }: Started): RepairAction {
+  const file = firstGroup(match)
+  if (isIsolated && file !== undefined && path.isAbsolute(file))
+    return { kind: 'grant_path', path: file, access: 'read' }
+  if (file !== undefined && path.posix.basename(file) === 'package.json') return { kind: 'edit_folder' }
+  return file === undefined || isNamed(file, args)
+    ? { kind: 'edit_arguments' }
+    : { kind: 'edit_variables', name: null }
+}
+
+export function fileHint(match: Match, { args, isIsolated }: Started): string {
   const file = firstGroup(match)
   if (file === undefined)
     return 'Check the paths in args and env, or set cwd to the folder they are relative to'
+  if (isIsolated && path.isAbsolute(file)) return granted(file)
   if (path.posix.basename(file) === 'package.json') return 'Set cwd to the folder that contains package.json'
   return isNamed(file, args)
     ? `Check the path ${file} in args, or create it`
     : `Create ${file}, or correct the setting that contains this path`
 }
 
-export function permissionHint(match: Match): string {
+export function permissionHint(match: Match, { isIsolated }: Started): string {
   const file = firstGroup(match)
+  if (isIsolated && file !== undefined && path.isAbsolute(file)) return granted(file)
   return file === undefined
     ? 'Give your user access to the files that the server needs, or use another folder'
     : `Give your user access to ${file}, or use another path`
+}
+
+const granted = (file: string): string => `Let it reach ${file} in its isolation, or use another path`
+
+export function permissionAction(match: Match, { isIsolated }: Started): RepairAction {
+  const file = firstGroup(match)
+  if (!isIsolated) return { kind: 'edit_arguments' }
+  return file !== undefined && path.isAbsolute(file)
+    ? { kind: 'grant_path', path: file, access: 'write' }
+    : { kind: 'change_isolation' }
+}
+
+/** The variable with the address, if one has it. */
+export function hostAction({ 1: host }: Match, { env = {} }: Started): RepairAction {
+  const name = Object.keys(env).find((each) => host !== undefined && env[each]?.includes(host))
+  return { kind: 'edit_variables', name: name ?? null }
+}
+
+export function settingAction({ input }: Match): RepairAction {
+  const [name] = settingNames(input)
+  return name === undefined ? { kind: 'edit_variables', name: null } : { kind: 'set_variable', name }
 }
 
 export function settingHint({ input }: Match): string {

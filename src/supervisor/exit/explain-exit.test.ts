@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { runs } from '../../../test/support/full-or-short.ts'
 import { stopwatch } from '../../../test/support/measuring.ts'
+import type { RepairAction } from '../../kernel/repair-action.ts'
 import { type Ended, explainExit } from './explain-exit.ts'
 
 interface Output {
@@ -1669,6 +1670,35 @@ function ended(more: Partial<Ended>): Ended {
   return { ...base, args: ['index.js'], ...more }
 }
 
+/** The first that fits is what the hint says. */
+const ACTIONS: readonly (readonly [hint: RegExp, kind: RepairAction['kind']])[] = [
+  [/NODE_OPTIONS to/, 'set_variable'],
+  [/^Set (?!cwd|the)[A-Z_]+/, 'set_variable'],
+  [/^Set cwd/, 'edit_folder'],
+  [/^Start Docker/, 'start_docker'],
+  [
+    /key or token in env|^Set the missing value|^Correct the value|^Create |^Check that \S+ is running/,
+    'edit_variables',
+  ],
+  [
+    /^Check command|shell runs|chmod \+x|in a terminal to see|full path of its node|^Run the compiled/,
+    'edit_command',
+  ],
+  [/^Install nosuch(?:program)?,/, 'edit_command'],
+  [/in args|^Check args|from args|before the package|port above|use another path/, 'edit_arguments'],
+  [/start it again$|^Start it again|^Raise|^Stop the program|^Run npm login|access to Docker/, 'start'],
+  [/./, 'see_log'],
+]
+
+function actionOf(hint: string): object {
+  const kind = hint.startsWith('Install the library')
+    ? 'see_log'
+    : ACTIONS.find(([pattern]) => pattern.test(hint))?.[1]
+  const [name = null] = /\b[A-Z][A-Z_]{3,}\b/.exec(hint) ?? []
+  if (kind === 'set_variable') return { kind, name }
+  return kind === 'edit_variables' ? { kind, name: null } : { kind }
+}
+
 describe('known causes', () => {
   test.each([...PRODUCED, ...REPORTED])('the explanation is right for $title', (output) => {
     const { run = 'node index.js', exit = 1, stderr, code, quote, hint } = output
@@ -1678,6 +1708,7 @@ describe('known causes', () => {
       code,
       message: `The process exited with code ${exit}${byShell} before it was ready: ${quote}`,
       hint,
+      action: actionOf(hint),
     })
   })
 
@@ -1690,6 +1721,26 @@ describe('known causes', () => {
       expect(explainExit(ended({ code: exit, stderr: raw, args })).code).toBe(code)
     },
   )
+
+  test('an action names the variable with the address, the path that an isolation refuses, and a program that is known', () => {
+    const action = (stderr: string, more: Partial<Ended> = {}) =>
+      explainExit(ended({ stderr: [stderr], ...more })).action
+    const env = { LOG: 'debug', DATABASE_URL: 'postgres://me:secret@127.0.0.1:5432/x' }
+    const refused = 'Error: connect ECONNREFUSED 127.0.0.1:5432'
+    expect(action(refused, { env })).toEqual({ kind: 'edit_variables', name: 'DATABASE_URL' })
+    const denied = "Error: EACCES: permission denied, open '/home/me/notes/a.txt'"
+    const missing = "Error: ENOENT: no such file or directory, open '/home/me/notes/a.txt'"
+    const path = '/home/me/notes/a.txt'
+    expect(action(denied, { isIsolated: true })).toEqual({ kind: 'grant_path', path, access: 'write' })
+    expect(action(missing, { isIsolated: true })).toEqual({ kind: 'grant_path', path, access: 'read' })
+    expect(action('sh: 1: exec: uvx: not found')).toEqual({
+      kind: 'install_runtime',
+      program: 'uvx',
+      url: 'https://docs.astral.sh/uv',
+    })
+    const memory = explainExit(ended({ code: 137, outOfMemory: true, limitMb: 256 }))
+    expect(memory.action).toEqual({ kind: 'change_isolation' })
+  })
 
   test('the cause is taken from stdout if stderr is empty', () => {
     const { code, message } = explainExit(ended({ noise: ['Error: GITHUB_TOKEN is not set'] }))
@@ -1828,7 +1879,7 @@ describe('exit status', () => {
       'Run the command in a terminal to see what it needs',
     ],
   ])('an exit by %s is explained', (_, more, code, message, hint) => {
-    expect(explainExit(ended(more))).toEqual({ code, message, hint })
+    expect(explainExit(ended(more))).toEqual({ code, message, hint, action: actionOf(hint) })
   })
 
   test('an earlier error in the log of a running server is not the cause', () => {

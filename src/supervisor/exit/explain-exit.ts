@@ -1,3 +1,4 @@
+import type { RepairAction } from '../../kernel/repair-action.ts'
 import type { SkippedScripts } from '../../kernel/server-plan.ts'
 import type { LastError } from '../../kernel/server-state.ts'
 import { CAUSES } from './exit-causes.ts'
@@ -13,6 +14,9 @@ export interface Ended {
   /** The handshake was complete. */
   readonly wasRunning: boolean
   readonly args: readonly string[]
+  readonly env?: Readonly<Record<string, string>> | undefined
+  /** It reaches only what it was granted. */
+  readonly isIsolated?: boolean | undefined
   /** For a program of an installed package. */
   readonly skippedScripts?: SkippedScripts | undefined
   /** The memory of its container, in MiB. */
@@ -41,18 +45,24 @@ function memoryLimitReached(ended: Ended): LastError | undefined {
     code: 'out_of_memory',
     message: `The process was ended ${when} because it used more than ${limitMb} MiB`,
     hint: 'Raise isolation_options.memory_mb, or reduce what the server loads, then start it again',
+    action: { kind: 'change_isolation' },
   }
 }
 
 function knownCause(ended: Ended, excerpts: readonly Excerpt[]): LastError | undefined {
   // The log of a long run contains harmless errors too, so only the most specific excerpt counts.
   for (const { quote, text } of ended.wasRunning ? excerpts.slice(0, 1) : excerpts) {
-    for (const { code, when, hint } of CAUSES) {
+    for (const { code, when, hint, action } of CAUSES) {
       const match = firstMatch(when, text)
       if (!match) continue
       const missing = nativePartMissing(ended.skippedScripts, code, text, ended.stderr)
       if (missing) return missing
-      return { code, message: `${howItEnded(ended)}: ${quoted(quote)}`, hint: short(hint(match, ended)) }
+      return {
+        code,
+        message: `${howItEnded(ended)}: ${quoted(quote)}`,
+        hint: short(hint(match, ended)),
+        action: typeof action === 'function' ? action(match, ended) : action,
+      }
     }
   }
   return undefined
@@ -64,24 +74,31 @@ function unknownCause(ended: Ended, last: Excerpt | undefined): LastError {
   const origin = lastSignal(ended)
   if (origin !== undefined) {
     const message = last ? `${how}. Last output: ${quoted(last.quote)}` : how
-    return { code: origin === 'external' ? 'killed' : 'crashed', message, hint: hintForSignal(ended) }
+    return { code: origin === 'external' ? 'killed' : 'crashed', message, ...remedyForSignal(ended) }
   }
   if (ended.code === 0) return exitedNormally(ended, last)
   if (ended.code === 126 || ended.code === 127) {
     const message = `${how}: the shell could not find or run the program`
     const hint = 'Check the program that the shell runs, or use its full path'
-    return { code: 'command_not_found', message: last ? `${how}: ${quoted(last.quote)}` : message, hint }
+    const said = last ? `${how}: ${quoted(last.quote)}` : message
+    return { code: 'command_not_found', message: said, hint, action: { kind: 'edit_command' } }
   }
   if (last && USAGE.test(last.quote)) {
     const hint = 'Check args: the command printed its usage instead of starting'
-    return { code: 'bad_arguments', message: `${how}: ${quoted(last.quote)}`, hint }
+    const action = { kind: 'edit_arguments' } as const
+    return { code: 'bad_arguments', message: `${how}: ${quoted(last.quote)}`, hint, action }
   }
   if (last) {
     const hint = 'Read the previous lines in the log, or run the command in a terminal'
-    return { code: 'exited', message: `${how}: ${quoted(last.quote)}`, hint }
+    return { code: 'exited', message: `${how}: ${quoted(last.quote)}`, hint, action: SEE_LOG }
   }
   const hint = 'Run the command in a terminal to see what it needs'
-  return { code: 'exited', message: `${how} without an error message`, hint }
+  return {
+    code: 'exited',
+    message: `${how} without an error message`,
+    hint,
+    action: { kind: 'edit_command' },
+  }
 }
 
 function exitedNormally({ wasRunning }: Ended, last: Excerpt | undefined): LastError {
@@ -92,12 +109,15 @@ function exitedNormally({ wasRunning }: Ended, last: Excerpt | undefined): LastE
       code: 'exited',
       message: `The process exited without an error after it was ready${output}`,
       hint,
+      action: { kind: 'start' },
     }
   }
   const message = `The process exited without an error: the command does not keep running${output}`
   const hint = 'Check command and args: a tool server keeps running and communicates over stdin and stdout'
-  return { code: 'exited', message, hint }
+  return { code: 'exited', message, hint, action: { kind: 'edit_command' } }
 }
+
+const SEE_LOG: RepairAction = { kind: 'see_log' }
 
 function howItEnded(ended: Ended): string {
   const when = ended.wasRunning ? 'after it was ready' : 'before it was ready'
@@ -130,14 +150,19 @@ function lastSignal(ended: Ended): 'crash' | 'external' | undefined {
   return signal && (CRASH_SIGNALS.has(signal) ? 'crash' : 'external')
 }
 
-function hintForSignal(ended: Ended): string {
+function remedyForSignal(ended: Ended): Pick<LastError, 'hint' | 'action'> {
   const signal = signalOf(ended)
-  if (signal === 'SIGKILL' && ended.limitMb !== undefined)
-    return `It may have used more than ${ended.limitMb} MiB: raise isolation_options.memory_mb, then start it again`
-  if (signal === 'SIGKILL') return 'The system may have run out of memory: free some, then start it again'
-  if (signal === 'SIGPIPE') return 'It wrote to a closed pipe: start it again'
-  if (lastSignal(ended) === 'external') return 'Another program or a user ended it: start it again'
-  return 'The program crashed: update or reinstall it, or report the error to its author'
+  if (signal === 'SIGKILL' && ended.limitMb !== undefined) {
+    const hint = `It may have used more than ${ended.limitMb} MiB: raise isolation_options.memory_mb, then start it again`
+    return { hint, action: { kind: 'change_isolation' } }
+  }
+  const again = (hint: string): Pick<LastError, 'hint' | 'action'> => ({ hint, action: { kind: 'start' } })
+  if (signal === 'SIGKILL')
+    return again('The system may have run out of memory: free some, then start it again')
+  if (signal === 'SIGPIPE') return again('It wrote to a closed pipe: start it again')
+  if (lastSignal(ended) === 'external') return again('Another program or a user ended it: start it again')
+  const hint = 'The program crashed: update or reinstall it, or report the error to its author'
+  return { hint, action: SEE_LOG }
 }
 
 function firstMatch(patterns: readonly RegExp[], text: string): RegExpExecArray | undefined {
@@ -177,6 +202,7 @@ function nativePartMissing(
   return {
     code: 'native_part_missing',
     message: `The native part of ${whose} is missing: '${skipped.package}' was installed without install scripts`,
-    hint: `Install '${skipped.package}' again with "allow_scripts": true, if you trust it`,
+    hint: `Install '${skipped.package}' again with its install scripts, if you trust it`,
+    action: { kind: 'allow_scripts', package: skipped.package },
   }
 }

@@ -29,7 +29,8 @@ test.each([
   expect(explain(stderr)).toEqual({
     code: 'native_part_missing',
     message: `The native part of '${name}' is missing: 'notes' was installed without install scripts`,
-    hint: `Install 'notes' again with "allow_scripts": true, if you trust it`,
+    hint: `Install 'notes' again with its install scripts, if you trust it`,
+    action: { kind: 'allow_scripts', package: 'notes' },
   })
 })
 

@@ -1,3 +1,4 @@
+import type { RepairAction } from '../../kernel/repair-action.ts'
 import type { LastError } from '../../kernel/server-state.ts'
 
 /** Whether servers can run in a place of this computer, and what has to be done if they cannot. */
@@ -32,11 +33,11 @@ export const able = <By extends string>(by: By, version: string | null): Ability
   remedy: null,
 })
 
-export const notStarted = (code: string, { clause, remedy }: Obstacle): LastError => ({
-  code,
-  message: `The server was not started: ${clause}`,
-  hint: remedy,
-})
+export const notStarted = (
+  code: string,
+  { clause, remedy }: Obstacle,
+  action: RepairAction = { kind: 'change_isolation' },
+): LastError => ({ code, message: `The server was not started: ${clause}`, hint: remedy, action })
 
 /** The clause as a sentence of its own. */
 export const sentenceOf = (clause: string): string => clause.charAt(0).toUpperCase() + clause.slice(1)

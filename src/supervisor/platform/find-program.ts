@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import path from 'node:path'
+import type { RepairAction } from '../../kernel/repair-action.ts'
 import { publicCommand } from '../../kernel/secrets/public-command.ts'
 
 export interface Place {
@@ -29,6 +30,7 @@ export interface Unresolved {
   readonly code: 'command_not_found' | 'not_executable' | 'cwd_not_found' | 'bad_interpreter'
   readonly message: string
   readonly hint: string
+  readonly action: RepairAction
 }
 
 export type Kind = 'file' | 'folder' | 'other' | 'missing' | 'unreachable'
@@ -55,7 +57,7 @@ export function badCwd(command: string, cwd: string, kind: Kind): Unresolved {
   }[kind]
   const message = `'${shown(command)}' cannot start: its working folder ${cwd} ${why}`
   const hint = 'Create the folder, or set cwd to an existing folder'
-  return { ok: false, code: 'cwd_not_found', message, hint }
+  return { ok: false, code: 'cwd_not_found', message, hint, action: { kind: 'edit_folder' } }
 }
 
 /** Searched was one file, or the folders of PATH. */
@@ -68,27 +70,43 @@ export function notFound(
     'file' in searched
       ? `'${shown(command)}' was not found: there is no file ${shown(searched.file)}`
       : `'${shown(command)}' was not found in any of these folders: ${listed(searched.folders)}`
-  return { ok: false, code: 'command_not_found', message, hint: hintFor(program) }
+  return { ok: false, code: 'command_not_found', message, ...remedyFor(program) }
 }
 
-export function hintFor(program: string): string {
+/** What to do about a program that is missing. */
+export const remedyFor = (program: string): Pick<Unresolved, 'hint' | 'action'> => ({
+  hint: hintFor(program),
+  action: actionFor(program),
+})
+
+function hintFor(program: string): string {
   const [first = '', ...rest] = program.trim().split(/\s+/)
   if (rest.length > 0 && !/[\\/]/.test(first)) {
     return `command must be the program alone: set command to '${shown(first)}' and move the rest to args`
   }
-  const installed = INSTALLERS.find(({ programs }) => programs.includes(path.basename(program)))
-  return installed?.hint ?? 'Install it, check the command, or use the full path of the program'
+  const known = installerOf(program)
+  return known
+    ? `Install ${known.name} from ${known.url}, or use its full path`
+    : 'Install it, check the command, or use the full path of the program'
 }
 
-const INSTALLERS: readonly { readonly programs: readonly string[]; readonly hint: string }[] = [
-  {
-    programs: ['node', 'npx', 'npm'],
-    hint: 'Install Node.js from https://nodejs.org, or use its full path',
-  },
-  { programs: ['uv', 'uvx'], hint: 'Install uv from https://docs.astral.sh/uv, or use its full path' },
-  { programs: ['bun', 'bunx'], hint: 'Install Bun from https://bun.sh, or use its full path' },
-  { programs: ['deno'], hint: 'Install Deno from https://deno.com, or use its full path' },
-  { programs: ['docker'], hint: 'Install Docker from https://docs.docker.com, or use its full path' },
+/** Known programs can be installed. Any other name may be wrong. */
+export function actionFor(program: string): RepairAction {
+  const known = installerOf(program)
+  return known
+    ? { kind: 'install_runtime', program: path.basename(program), url: known.url }
+    : { kind: 'edit_command' }
+}
+
+const installerOf = (program: string) =>
+  INSTALLERS.find(({ programs }) => programs.includes(path.basename(program)))
+
+const INSTALLERS = [
+  { programs: ['node', 'npx', 'npm'], name: 'Node.js', url: 'https://nodejs.org' },
+  { programs: ['uv', 'uvx'], name: 'uv', url: 'https://docs.astral.sh/uv' },
+  { programs: ['bun', 'bunx'], name: 'Bun', url: 'https://bun.sh' },
+  { programs: ['deno'], name: 'Deno', url: 'https://deno.com' },
+  { programs: ['docker'], name: 'Docker', url: 'https://docs.docker.com' },
 ]
 
 /** Masked and shortened for a message, which can be read without a token. */

@@ -60,8 +60,8 @@ export async function startChild(
 ): Promise<ProcessGroup> {
   const found = await findProgram({ command, args, env, cwd })
   if (!found.ok) {
-    const { code, message, hint } = found
-    throw new StartFailure({ code, message, hint }, false)
+    const { code, message, hint, action } = found
+    throw new StartFailure({ code, message, hint, action }, false)
   }
   const { searchPath, ok: _, ...program } = found
   const launch = { ...program, env: { ...env, PATH: searchPath }, mark }
@@ -89,16 +89,17 @@ function notSpawned(cause: unknown): StartFailure {
     const message = `The system could not start the process: no ${shortage} left (${code})`
     const hint =
       'Stop servers or programs that you do not need, or raise the limit. Toolroom retries the start'
-    return new StartFailure({ code: 'out_of_resources', message, hint }, true)
+    return new StartFailure({ code: 'out_of_resources', message, hint, action: { kind: 'start' } }, true)
   }
   if (code === 'E2BIG') {
     const message = 'The system could not start the process: arguments and environment are too large (E2BIG)'
-    return new StartFailure({ code: 'spawn_failed', message, hint: 'Shorten args or env' }, false)
+    const action = { kind: 'edit_arguments' } as const
+    return new StartFailure({ code: 'spawn_failed', message, hint: 'Shorten args or env', action }, false)
   }
   const reason = cause instanceof Error ? cause.message : String(cause)
   const message = `The system could not start the process: ${reason}`
   const hint = 'Check the command, its arguments and its environment'
-  return new StartFailure({ code: 'spawn_failed', message, hint }, false)
+  return new StartFailure({ code: 'spawn_failed', message, hint, action: { kind: 'edit_command' } }, false)
 }
 
 /** The process of a server, wherever it runs. In a container it has no pid on this computer. */

@@ -1,8 +1,10 @@
 import { MantineProvider } from '@mantine/core'
 import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
+import { Router } from 'wouter'
 import { queryClient } from '../data/query-client.ts'
 import { cssVariablesResolver, theme } from '../theme/theme.ts'
+import { useGuardedLocation } from '../url/leaving.ts'
 import { Layout } from './Layout.tsx'
 
 /** A nonce for each response: Mantine creates style elements, which the policy allows only with it. */
@@ -20,7 +22,9 @@ export function App() {
         getStyleNonce={() => nonce}
       >
         <Notifications position="bottom-right" limit={3} containerWidth={384} />
-        <Layout />
+        <Router hook={useGuardedLocation}>
+          <Layout />
+        </Router>
       </MantineProvider>
     </QueryClientProvider>
   )

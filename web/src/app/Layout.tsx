@@ -10,6 +10,8 @@ import { ReadOnlyBar } from './bars/ReadOnlyBar.tsx'
 import { TopBar } from './bars/TopBar.tsx'
 import { KeysDialog } from './dialogs/KeysDialog.tsx'
 import { LazyPalette } from './dialogs/LazyPalette.tsx'
+import { LeaveDialog } from './dialogs/LeaveDialog.tsx'
+import { SecretDialog } from './dialogs/SecretDialog.tsx'
 import { TokenDialog } from './dialogs/TokenDialog.tsx'
 import css from './Layout.module.css'
 import { LayoutKeys } from './LayoutKeys.tsx'
@@ -40,6 +42,8 @@ export function Layout() {
       <LazyPalette isOpen={open === 'palette'} onClose={() => setOpen(undefined)} />
       <KeysDialog isOpen={open === 'keys'} onClose={() => setOpen(undefined)} />
       <TokenDialog />
+      <SecretDialog />
+      <LeaveDialog />
       <Announcer />
     </>
   )

@@ -108,10 +108,11 @@ export interface FileOutcome {
   readonly warnings: readonly string[]
   readonly gateway?: GatewayChange | null
 }
+export type WrittenFile = FileOutcome & Pick<ChangeReport, 'agent_type' | 'scope' | 'backup_id'>
 /** What an agent can use before and after it is connected. */
 export type GatewayChange = NonNullable<ChangeReport['gateway']>
 
-export async function runFileAction(action: FileAction, dry_run: boolean): Promise<FileOutcome[]> {
+export async function runFileAction(action: FileAction, dry_run: boolean): Promise<WrittenFile[]> {
   const { kind, agent_type, backup_id, create, all } = action
   const path = { agent_type }
   if (kind === 'restore')
@@ -139,6 +140,30 @@ export function useFileAction(action: FileAction) {
     queryKey: ['agents', 'action', action],
     queryFn: () => runFileAction(action, true),
     retry: false,
+  })
+}
+
+export type Keep = 'mine' | 'theirs'
+
+const keep = (agent_type: string, version: Keep, dry_run: boolean) =>
+  api().post('/api/agents/{agent_type}/drift', { path: { agent_type }, body: { keep: version, dry_run } })
+
+/** What another program has changed of what Toolroom wrote: what it takes to write that again. Needs the token. */
+export function useDrift(agent_type: string) {
+  const { mayChange } = useSession()
+  return useQuery({
+    queryKey: ['agents', 'drift', agent_type],
+    enabled: mayChange,
+    queryFn: () => keep(agent_type, 'mine', true),
+    select: ({ items }) => items,
+    retry: false,
+  })
+}
+
+export function useKeep(agent_type: string) {
+  return useMutation({
+    mutationFn: async (version: Keep) => (await keep(agent_type, version, false)).items,
+    onSettled: () => Promise.all([refreshAgents(), queryClient.invalidateQueries({ queryKey: ['notices'] })]),
   })
 }
 

@@ -9,6 +9,8 @@ type Schemas = components['schemas']
 export type StdioServer = Schemas['Server']
 export type HttpServer = Schemas['HttpServer']
 export type Notice = Schemas['Notice']
+/** What helps, as data. */
+export type RepairAction = NonNullable<NonNullable<StdioServer['last_error']>['action']>
 export type Job = Schemas['Job']
 export type Call = Schemas['Call']
 export type LogLine = Schemas['LogLine']

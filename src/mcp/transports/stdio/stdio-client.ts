@@ -81,7 +81,7 @@ export class StdioClient extends McpClient {
   get listError(): LastError | undefined {
     if (!this.listFailure) return undefined
     const { code, message, hint } = this.explain(this.listFailure).error
-    return { code, message: this.#clean(message), hint }
+    return { code, message: this.#clean(message), hint, action: SEE_LOG }
   }
 
   /** Why `ready` failed, and whether a retry may help. */
@@ -145,6 +145,8 @@ interface Start {
 }
 
 const MAX_QUOTE_CHARS = 300
+const SEE_LOG = { kind: 'see_log' } as const
+const EDIT_COMMAND = { kind: 'edit_command' } as const
 const SLOW_HINT =
   'It may be waiting for input, a login or a download: check its log. Raise timeouts.start_s if it needs more time'
 const STDOUT_HINT =
@@ -153,7 +155,8 @@ const STDOUT_HINT =
 /** Why a server did not become ready, and whether a retry may help. */
 function explainHandshakeFailure(error: unknown, start: Start): { error: LastError; retry: boolean } {
   if (error instanceof NotMcpError) {
-    return { error: { code: 'not_mcp', message: error.message, hint: error.hint }, retry: false }
+    const { message, hint } = error
+    return { error: { code: 'not_mcp', message, hint, action: EDIT_COMMAND }, retry: false }
   }
   if (error instanceof CallFailure && error.reason === 'timeout') {
     return { error: timeoutError(start), retry: true }
@@ -163,7 +166,7 @@ function explainHandshakeFailure(error: unknown, start: Start): { error: LastErr
   const rejected = error instanceof CallFailure && error.reason === 'remote'
   const message = rejected ? `It rejected ${start.step}: ${quote}` : `The handshake failed: ${quote}`
   const hint = 'Check its arguments and environment variables; its log may have details'
-  return { error: { code: 'handshake_failed', message, hint }, retry: true }
+  return { error: { code: 'handshake_failed', message, hint, action: SEE_LOG }, retry: true }
 }
 
 function timeoutError({ step, startMs, firstStrayLine }: Start): LastError {
@@ -171,9 +174,9 @@ function timeoutError({ step, startMs, firstStrayLine }: Start): LastError {
   const time = `${Number((startMs / 1000).toPrecision(3))} s`
   if (step === 'initialize' && firstStrayLine !== undefined) {
     const message = `It wrote text to stdout but no MCP message within ${time}. First line: "${firstStrayLine}"`
-    return { code, message, hint: STDOUT_HINT }
+    return { code, message, hint: STDOUT_HINT, action: EDIT_COMMAND }
   }
-  return { code, message: `It did not answer ${step} within ${time}`, hint: SLOW_HINT }
+  return { code, message: `It did not answer ${step} within ${time}`, hint: SLOW_HINT, action: SEE_LOG }
 }
 
 const FIRST_MAX_CHARS = 200

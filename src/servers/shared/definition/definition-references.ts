@@ -121,11 +121,16 @@ function missingSetting({ label, reference }: PlacedReference): LastError {
   const { kind, name } = reference
   if (kind === 'secret') {
     const message = `The secret '${name}' is not set, but ${label} refers to it`
-    return { code: 'missing_setting', message, hint: `Set it with PUT /api/secrets/${name}` }
+    return {
+      code: 'missing_setting',
+      message,
+      hint: `Set the secret ${name}`,
+      action: { kind: 'set_secret', name },
+    }
   }
   const message = `The environment variable ${name} is not set for Toolroom, but ${label} refers to it`
   const hint = `Set ${name} in the environment from which Toolroom is started and restart Toolroom, or change ${label}`
-  return { code: 'missing_setting', message, hint }
+  return { code: 'missing_setting', message, hint, action: { kind: 'set_environment', name } }
 }
 
 /** A text of a definition that may contain references: an argument, a value of env or of a header, or the URL. */

@@ -67,7 +67,9 @@ async function runBulk(servers: Servers, input: BulkInput, by: Caller): Promise<
       await one(id)
     } catch (failure) {
       if (!(failure instanceof AppError)) throw failure
-      error = { code: failure.code, message: failure.message, hint: failure.hint ?? null }
+      const { code, message, hint = null, members } = failure
+      const { action = null } = (members?.last_error ?? {}) as Partial<NonNullable<Item['error']>>
+      error = { code, message, hint, action }
     }
     const now = await servers.get(id).catch(() => undefined)
     return { id, ok: error === null, status: now ? servers.view(now, true).status : null, error }

@@ -7,6 +7,7 @@ import {
   describedFields,
   lastErrorSchema,
   MAX_SERVERS,
+  problemSchema,
   ServerId,
   ServerName,
   Tag,
@@ -58,7 +59,7 @@ export const TrialReport = Type.Object({
   ...describedFields,
   tools: Type.Array(Tool),
   tool_count: orNull(Type.Integer()),
-  error: lastErrorSchema('missing_setting'),
+  error: problemSchema('missing_setting'),
   stderr_tail: texts('The last lines on stderr'),
 })
 export type TrialReport = Type.Static<typeof TrialReport>
@@ -68,7 +69,7 @@ export const Runtime = Type.Object({
   command: text('As servers name it. Secrets are masked', { examples: ['uvx'] }),
   path: textOrNull('The program that a start runs', { examples: ['/home/me/.local/bin/uvx'] }),
   version: textOrNull('Only of the Node.js that runs Toolroom', { examples: ['20.20.2'] }),
-  problem: lastErrorSchema('command_not_found'),
+  problem: problemSchema('command_not_found'),
   shell_path: textOrNull(
     'Where your login shell finds it, if only a shell does: a Toolroom that a desktop or a service manager starts has another PATH',
     { examples: ['/home/me/tools/uvx'] },

@@ -30,6 +30,7 @@ test('one request starts, stops and deletes several servers, by id or by tag, wi
           code: 'server_start_failed',
           message: expect.stringContaining('API_KEY'),
           hint: 'Set API_KEY in env',
+          action: { kind: 'set_variable', name: 'API_KEY' },
         },
       },
     ],

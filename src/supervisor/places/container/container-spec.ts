@@ -72,6 +72,7 @@ const notContained = (why: string): Specified => ({
     code: 'container_failed',
     message: `The server was not started: its isolation is container, and ${why}`,
     hint: 'Change the server, or set isolation to none to run it without isolation',
+    action: { kind: 'change_isolation' },
   },
 })
 
@@ -81,5 +82,6 @@ const pathNotFound = (file: string): Specified => ({
     code: 'path_not_found',
     message: `The server was not started: ${file}, which its container needs, does not exist`,
     hint: 'Create it, or remove it from the server',
+    action: { kind: 'change_isolation' },
   },
 })

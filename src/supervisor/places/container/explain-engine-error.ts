@@ -7,12 +7,12 @@ import type { EngineError } from './engine.ts'
 export function explainEngine(error: EngineError, image: string, socket: string): LastError {
   const { status, message } = error
   const obstacle = engineObstacle(error, socket)
-  if (obstacle) return notStarted('engine_unavailable', obstacle)
-  if (status === 404 && /no such image/i.test(message))
-    return notStarted('image_not_found', {
-      clause: `the container engine has no image ${image}`,
-      remedy: `Run toolroom images pull ${image}, or build the image, then start the server again`,
-    })
+  if (obstacle) return notStarted('engine_unavailable', obstacle, { kind: 'start_docker' })
+  if (status === 404 && /no such image/i.test(message)) {
+    const clause = `the container engine has no image ${image}`
+    const remedy = `Pull the image ${image}, or build it, then start the server again`
+    return notStarted('image_not_found', { clause, remedy }, { kind: 'pull_image', image })
+  }
   return notStarted('container_failed', {
     clause: `the container engine said: ${message}`,
     remedy: 'Check image, command and isolation_options, then start it again',

@@ -113,4 +113,5 @@ const pathNotFound = (file: string): LastError => ({
   code: 'path_not_found',
   message: `The server was not started: ${file} in isolation_options does not exist`,
   hint: 'Create it, or remove it from isolation_options',
+  action: { kind: 'change_isolation' },
 })

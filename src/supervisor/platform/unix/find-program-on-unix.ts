@@ -4,13 +4,13 @@ import path from 'node:path'
 import { readForeignHead } from '../../../kernel/files/foreign-file.ts'
 import {
   badCwd,
-  hintFor,
   type Kind,
   kindOf,
   listed,
   notFound,
   type Place,
   type Resolved,
+  remedyFor,
   shown,
   type Unresolved,
 } from '../find-program.ts'
@@ -66,10 +66,12 @@ function notExecutable(
     other: `${file} is not a program`,
     missing: `${file} does not exist`,
   }[kind]
-  const hint =
-    kind === 'file' ? `Run: chmod +x '${file}', or set command to its interpreter` : hintFor(program)
-  return { ok: false, code: 'not_executable', message: `'${shown(command)}' cannot start: ${why}`, hint }
+  const chmod = `Run: chmod +x '${file}', or set command to its interpreter`
+  const remedy = kind === 'file' ? { hint: chmod, action: EDIT_COMMAND } : remedyFor(program)
+  return { ok: false, code: 'not_executable', message: `'${shown(command)}' cannot start: ${why}`, ...remedy }
 }
+
+const EDIT_COMMAND = { kind: 'edit_command' } as const
 
 /** The interpreter in the first line of a script must exist. Undefined if it does, or if the file is not a script. */
 function brokenInterpreter(file: string, cwd: string, folders: readonly string[], system: System) {
@@ -77,11 +79,13 @@ function brokenInterpreter(file: string, cwd: string, folders: readonly string[]
   if (interpreter === undefined) return undefined
   if (interpreter.endsWith('\r') || rest?.endsWith('\r')) {
     const message = `${file} cannot start: its first line ends with a Windows line break, which becomes part of the interpreter's name`
-    return { message, hint: `Save it with Unix line breaks, for example: sed -i 's/\\r$//' '${file}'` }
+    const hint = `Save it with Unix line breaks, for example: sed -i 's/\\r$//' '${file}'`
+    return { message, hint, action: EDIT_COMMAND }
   }
   if (!isProgram(path.resolve(cwd, interpreter))) {
     const message = `${file} cannot start: its first line names the interpreter ${shown(interpreter)}, which does not exist or is not executable`
-    return { message, hint: `Install ${shown(interpreter)}, or correct the first line of the script` }
+    const hint = `Install ${shown(interpreter)}, or correct the first line of the script`
+    return { message, hint, action: EDIT_COMMAND }
   }
   const wanted = path.basename(interpreter) === 'env' ? programOfEnv(rest ?? '', system) : undefined
   if (wanted === undefined) return undefined
@@ -90,7 +94,7 @@ function brokenInterpreter(file: string, cwd: string, folders: readonly string[]
     : folders.map((at) => path.join(at, wanted))
   if (candidates.some(isProgram)) return undefined
   const message = `${file} cannot start: it needs '${shown(wanted)}', which was not found in any of these folders: ${listed(folders)}`
-  return { message, hint: hintFor(wanted) }
+  return { message, ...remedyFor(wanted) }
 }
 
 /** Linux passes everything after `env` as one argument, so `env node --flag` looks for a program with that whole name. */

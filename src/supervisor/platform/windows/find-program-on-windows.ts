@@ -111,7 +111,8 @@ function startOfBatch(command: string, shell: string, line: readonly string[]): 
   } catch (error) {
     if (!(error instanceof UnsafeArgument)) throw error
     const message = `'${shown(command)}' cannot start: ${error.message}`
-    return { ok: false, code: 'not_executable', message, hint: 'Set command to the program that it runs' }
+    const hint = 'Set command to the program that it runs'
+    return { ok: false, code: 'not_executable', message, hint, action: EDIT_COMMAND }
   }
 }
 
@@ -134,7 +135,8 @@ function startOfShim(
   const target = (shim.isNpm ? globalNpm(file, shim, search) : undefined) ?? shim.target
   if (disk.kindOf(target) !== 'file') {
     const message = `${file} cannot start: it runs ${target}, which does not exist`
-    return { ok: false, code: 'bad_interpreter', message, hint: 'Install its package again' }
+    const hint = 'Install its package again'
+    return { ok: false, code: 'bad_interpreter', message, hint, action: EDIT_COMMAND }
   }
   if (shim.nodeOptions === undefined) return { path: target, args }
   const beside = join(dirname(file), 'node.exe')
@@ -175,8 +177,10 @@ function searchFolders(cwd: string, env: Place['env'], { execPath }: Disk): stri
 function notStartable(command: string, file: string): Unresolved {
   const message = `'${shown(command)}' cannot start: Windows cannot run ${file} as a program`
   const hint = 'Set command to the program that runs it, such as node or python, and move the file to args'
-  return { ok: false, code: 'not_executable', message, hint }
+  return { ok: false, code: 'not_executable', message, hint, action: EDIT_COMMAND }
 }
+
+const EDIT_COMMAND = { kind: 'edit_command' } as const
 
 const hasSlash = (program: string): boolean => /[\\/]/.test(program)
 const expandHome = (file: string, home: string): string => file.replace(/^~(?=$|[\\/])/, () => home)

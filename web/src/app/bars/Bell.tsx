@@ -1,9 +1,10 @@
 import { ActionIcon, Popover } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
+import type { Notice } from '../../data/api.ts'
 import { useOsNotices } from '../../data/browser/os-notices.ts'
 import { useMarkSeen, useNotices } from '../../data/notices.ts'
-import { useServer } from '../../data/servers.ts'
+import { useServer, useServers } from '../../data/servers.ts'
 import { setMutes, useMutes } from '../../data/settings.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { NotifyMe } from '../../parts/controls/NotifyMe.tsx'
@@ -11,6 +12,7 @@ import { showDone, showFailure } from '../../parts/controls/toasts.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
 import { Icon } from '../../parts/marks/icons.tsx'
 import { Time } from '../../parts/marks/Time.tsx'
+import { Repair } from '../../parts/repair/Repair.tsx'
 import { t } from '../messages.ts'
 import css from './Bell.module.css'
 
@@ -20,6 +22,7 @@ const MOST_SHOWN = 99
 export function Bell() {
   const [isOpen, setOpen] = useState(false)
   const { data: notices = [] } = useNotices()
+  const { servers = [] } = useServers()
   const seen = useMarkSeen()
   const isOffered = useOsNotices() === 'off' && notices.some(({ kind }) => kind === 'server_crashed')
   const unseen = notices.filter(({ seen_at }) => seen_at === null).length
@@ -65,9 +68,18 @@ export function Bell() {
                 {notice.evidence && <p className={`mono ${toneOf(notice.level)}`}>{notice.evidence}</p>}
                 {notice.count > 1 && <p className="muted sm">{t('andMore', { count: notice.count - 1 })}</p>}
                 <div className={css.actions}>
-                  <Link href={notice.action.route} onClick={() => setOpen(false)}>
-                    {notice.action.label}
-                  </Link>
+                  {isBroken(notice) && (
+                    <Link href={notice.action.route} onClick={() => setOpen(false)}>
+                      {notice.action.label}
+                    </Link>
+                  )}
+                  <Repair
+                    action={notice.action}
+                    server={servers.find(({ id }) => id === notice.server_id)}
+                    size="xs"
+                    look="quiet"
+                    onOpen={() => setOpen(false)}
+                  />
                   <span className="muted sm">
                     <Time at={notice.at} />
                   </span>
@@ -109,5 +121,8 @@ function Mute({ serverId }: { readonly serverId: string }) {
     </Act>
   )
 }
+
+/** Its page says why. What the others are about is where their button leads. */
+const isBroken = ({ kind }: Notice): boolean => kind.startsWith('server_')
 
 const toneOf = (level: 'info' | 'warn' | 'error') => ({ info: 'info', warn: 'warn', error: 'err' })[level]

@@ -12,11 +12,16 @@ import { Time } from '../../parts/marks/Time.tsx'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
 import { ErrorState } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
+import { flag, searchState, useSearchState } from '../../url/search-state.ts'
 import css from './Agent.module.css'
+import { DriftDialog, DriftStrip } from './Drift.tsx'
 import { Entries } from './Entries.tsx'
 import { Files } from './Files.tsx'
 import { History } from './History.tsx'
 import { t } from './messages.ts'
+
+/** Whether the difference to what Toolroom wrote is open. */
+const search = searchState({ drift: flag() })
 
 interface Open {
   readonly title: string
@@ -29,6 +34,7 @@ export function Page() {
   const { data: agent, error } = useAgent(agent_type)
   const [, navigate] = useLocation()
   const [open, setOpen] = useState<Open>()
+  const [{ drift }, setSearch] = useSearchState(search)
   if (error instanceof ApiError && error.status === 404)
     return (
       <div className="page">
@@ -63,6 +69,7 @@ export function Page() {
       </PageHead>
       {error && <ErrorState error={error} />}
       {!agent && !error && <Skeleton rows={8} />}
+      {agent && <DriftStrip agent={agent} onOpen={() => setSearch({ drift: true }, { push: true })} />}
       {agent && (
         <div className={css.two}>
           <div className={css.side}>
@@ -77,6 +84,9 @@ export function Page() {
           </div>
           <Facts agent={agent} />
         </div>
+      )}
+      {drift && agent && (
+        <DriftDialog agentType={agent_type} name={agent.name} onClose={() => setSearch({ drift: false })} />
       )}
       {open && <FileChangeDialog {...open} onClose={() => setOpen(undefined)} />}
     </div>

@@ -1,10 +1,11 @@
 import { type FilePlan, usePreview } from '../../data/agent-files.ts'
 import { Act } from '../../parts/controls/Act.tsx'
+import { showUndo } from '../../parts/controls/toasts.tsx'
 import { Monogram, Tag } from '../../parts/marks/Tag.tsx'
 import type { Column } from './grid-model.ts'
 import { t } from './messages.ts'
 import css from './StageBar.module.css'
-import { countOf, discard } from './staged.ts'
+import { countOf, discardAll } from './staged.ts'
 import type { Grid } from './use-grid.ts'
 import { filesOf } from './WriteDialog.tsx'
 
@@ -33,7 +34,12 @@ export function StageBar({ grid, onShow }: Props) {
             ))}
           </div>
           <div className={css.actions}>
-            <Act look="quiet" onClick={() => discard()}>
+            <Act
+              look="quiet"
+              onClick={() =>
+                showUndo({ title: t('discarded'), text: t('discardedText'), onUndo: discardAll() })
+              }
+            >
               {t('discard')}
             </Act>
             <Act onClick={onShow}>{t('showDiff')}</Act>

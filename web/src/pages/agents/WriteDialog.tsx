@@ -3,7 +3,6 @@ import {
   type ChangeReport,
   type FilePlan,
   isConflict,
-  undoWrite,
   usePreview,
   usePreviewNow,
   useWritePlans,
@@ -11,9 +10,9 @@ import {
 import { useShort } from '../../data/live/home-folder.ts'
 import { DiffView } from '../../parts/content/DiffView.tsx'
 import change from '../../parts/content/FileChange.module.css'
-import { FileFacts } from '../../parts/content/FileChange.tsx'
+import { FileFacts, offerUndo } from '../../parts/content/FileChange.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
-import { showDone, showFailure, showUndo } from '../../parts/controls/toasts.tsx'
+import { showFailure } from '../../parts/controls/toasts.tsx'
 import { CauseStrip } from '../../parts/states/CauseStrip.tsx'
 import { ErrorState } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
@@ -40,7 +39,7 @@ export function WriteDialog({ grid, onClose }: { readonly grid: Grid; readonly o
     writing
       .mutateAsync({ plans: files.map(({ plan }) => plan), written })
       .then(onClose, (error: unknown) => isConflict(error) || showFailure(error))
-      .finally(() => done.length > 0 && offerUndo(done))
+      .finally(() => done.length > 0 && offerUndo(t('wrote', { count: done.length }), done))
   }
 
   return (
@@ -127,17 +126,4 @@ function FilePreview({ column, plan }: { readonly column: Column; readonly plan:
       <FileFacts reload={data.reload_hint} warnings={data.warnings} />
     </section>
   )
-}
-
-function offerUndo(done: readonly ChangeReport[]): void {
-  showUndo({
-    title: t('wrote', { count: done.length }),
-    text: done.map(({ reload_hint }) => reload_hint).find((hint) => hint !== null) ?? t('backupText'),
-    onUndo: () => {
-      Promise.all(done.filter(({ backup_id }) => backup_id !== null).map(undoWrite)).then(
-        () => showDone(t('undone')),
-        (error: unknown) => showFailure(error),
-      )
-    },
-  })
 }

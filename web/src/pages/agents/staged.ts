@@ -1,8 +1,10 @@
 import { useSyncExternalStore } from 'react'
 import type { FilePlan } from '../../data/agent-files.ts'
+import { readDraft, writeDraft } from '../../data/browser/drafts.ts'
+import { forgetSteps, remember } from '../../data/browser/undo-steps.ts'
 import type { Cell, Column } from './grid-model.ts'
 
-/** Changes that are not written yet. They are kept while other pages are looked at, and forgotten by a reload. */
+/** Changes that are not written yet. They are kept while other pages are looked at, and over a reload of the tab. */
 
 /** What a cell shall become. `ours`: the entry differs, and gets the settings of the registered server. */
 export type Staged = 'on' | 'off' | 'ours'
@@ -14,15 +16,34 @@ interface StagedFile {
 }
 export type AllStaged = ReadonlyMap<string, StagedFile>
 
-let all: AllStaged = new Map()
-/** How to take back each step, the last one first. */
-let steps: (() => void)[] = []
+const DRAFT = 'staged'
+type Stored = readonly (readonly [
+  agentType: string,
+  file: { readonly revision: string | null; readonly cells: readonly (readonly [string, Staged])[] },
+])[]
+
+let all: AllStaged = new Map(
+  (readDraft<Stored>(DRAFT) ?? []).map(([agentType, { revision, cells }]) => [
+    agentType,
+    { revision, cells: new Map(cells) },
+  ]),
+)
 const listeners = new Set<() => void>()
 
 function change(next: AllStaged): void {
   all = next
+  const stored: Stored = [...next].map(([agentType, { revision, cells }]) => [
+    agentType,
+    { revision, cells: [...cells] },
+  ])
+  // Other pages and a reload do not lose it. The end of the tab does.
+  if (stored.length > 0) addEventListener('beforeunload', refuse)
+  else removeEventListener('beforeunload', refuse)
+  writeDraft(DRAFT, stored.length === 0 ? undefined : stored)
   for (const listener of listeners) listener()
 }
+
+const refuse = (event: Event) => event.preventDefault()
 
 export const useStaged = (): AllStaged =>
   useSyncExternalStore(
@@ -63,25 +84,21 @@ export function discard(agentType?: string): void {
   const next = new Map(all)
   if (agentType === undefined) next.clear()
   else next.delete(agentType)
-  if (next.size === 0) steps = []
+  if (next.size === 0) forgetSteps() // they would stage again what is written or discarded
   change(next)
+}
+
+/** Discards everything. Returns what brings it back. */
+export function discardAll(): () => void {
+  const before = all
+  discard()
+  return remember(() => change(before))
 }
 
 /** The user has seen the file as it is now. */
 export function accept(agentType: string, revision: string | null): void {
   const file = all.get(agentType)
   if (file) change(new Map(all).set(agentType, { ...file, revision }))
-}
-
-export function remember(undo: () => void): void {
-  steps.push(undo)
-}
-
-/** Takes the last step back. False if there is none. */
-export function undoStep(): boolean {
-  const undo = steps.pop()
-  undo?.()
-  return undo !== undefined
 }
 
 export const countOf = (staged: AllStaged): number =>

@@ -1,6 +1,7 @@
 import { useMemo } from 'react'
 import { chooseServers } from '../../data/agent-tools.ts'
 import { useFoundAgents } from '../../data/agents.ts'
+import { remember } from '../../data/browser/undo-steps.ts'
 import { type Server, useServers } from '../../data/servers.ts'
 import { useSession } from '../../data/session.ts'
 import { showDone, showFailure } from '../../parts/controls/toasts.tsx'
@@ -15,7 +16,7 @@ import {
   type View,
 } from './grid-model.ts'
 import { t } from './messages.ts'
-import { type AllStaged, remember, stage, toggled, useStaged, type Wish } from './staged.ts'
+import { type AllStaged, stage, toggled, useStaged, type Wish } from './staged.ts'
 
 export interface Grid {
   readonly servers: readonly Server[]

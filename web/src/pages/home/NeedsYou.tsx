@@ -6,6 +6,7 @@ import { useServerAction, useServers } from '../../data/servers.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../parts/controls/toasts.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
+import { Repair } from '../../parts/repair/Repair.tsx'
 import { firstSentence, lastLineOf } from '../../parts/server/cause.ts'
 import { t } from './messages.ts'
 import css from './NeedsYou.module.css'
@@ -77,26 +78,21 @@ function Actions({ notice, name }: { readonly notice: Notice; readonly name: str
   const action = useServerAction()
   const { server_id, kind } = notice
   const server = servers.find(({ id }) => id === server_id)
-  if (!server || !RESTARTABLE.includes(kind))
-    return (
-      <Act size="xs" onClick={() => navigate(notice.action.route)}>
-        {notice.action.label}
-      </Act>
-    )
+  const repair = <Repair action={notice.action} server={server} size="xs" />
+  if (!server || !RESTARTABLE.includes(kind)) return repair
   const restart = () =>
     action.mutate(
       { id: server.id, action: 'restart' },
       { onSuccess: () => showDone(t('starting', { name })), onError: (error) => showFailure(error) },
     )
+  const isRestart = ['start', 'start_docker', 'set_secret'].includes(notice.action.kind)
   return (
     <>
       <Act size="xs" look="quiet" onClick={() => navigate(notice.action.route)}>
         {t('why')}
       </Act>
-      <Act size="xs" look="quiet" onClick={() => navigate(`/logs?servers=${server.id}`)}>
-        {t('logs')}
-      </Act>
-      {server.type === 'stdio' && (
+      {repair}
+      {server.type === 'stdio' && !isRestart && (
         <Act size="xs" icon="restart" changes busy={action.isPending} onClick={restart}>
           {t('restart')}
         </Act>

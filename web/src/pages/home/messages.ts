@@ -11,7 +11,6 @@ export const t = texts('home', {
   needsYou: 'Needs you',
   crashed: { one: 'Crashed.', other: 'Crashed {count} times in a row.' },
   why: 'Why',
-  logs: 'Logs',
   restart: 'Restart',
   more: { one: '{count} more', other: '{count} more' },
   fewer: 'Show fewer',

@@ -6,6 +6,7 @@ import { BeforeAfter } from '../../parts/content/BeforeAfter.tsx'
 import { FileChangeDialog, FileFacts, FilePreview, FollowChoice } from '../../parts/content/FileChange.tsx'
 import { FileLines } from '../../parts/content/FileLines.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
+import { Repair } from '../../parts/repair/Repair.tsx'
 import { EnableDialog } from '../../parts/server/EnableDialog.tsx'
 import { ServerBoxes } from '../../parts/server/ServerBoxes.tsx'
 import { ServerMenu } from '../../parts/server/ServerMenu.tsx'
@@ -73,6 +74,16 @@ export function ServerParts() {
           <TryAll servers={[UNTRIED]} />
           <ServerMenu server={LOCAL} />
           <ServerMenu server={remote('logged_in', false)} size={28} />
+        </div>
+        <div className={css.wrap}>
+          <Repair action={{ kind: 'set_secret', name: 'GITHUB_TOKEN' }} server={LOCAL} look="main" />
+          <Repair action={{ kind: 'edit_command' }} server={LOCAL} />
+          <Repair
+            action={{ kind: 'install_runtime', program: 'uvx', url: 'https://docs.astral.sh/uv' }}
+            server={LOCAL}
+          />
+          <Repair action={{ kind: 'pull_image', image: 'node:22' }} server={LOCAL} size="xs" />
+          <Repair action={{ kind: 'start' }} server={LOCAL} size="xs" look="quiet" />
         </div>
         <ServerBoxes chosen={[]} onToggle={() => {}} />
         <div>

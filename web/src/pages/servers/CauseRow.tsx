@@ -1,59 +1,32 @@
 import { useLocation } from 'wouter'
-import { useTestServer } from '../../data/server/server-changes.ts'
+import type { RepairAction } from '../../data/api.ts'
 import type { Server } from '../../data/servers.ts'
 import { Act } from '../../parts/controls/Act.tsx'
-import { showFailure } from '../../parts/controls/toasts.tsx'
-import { type Cause, firstSentence, lacksItsPlace, missingVariable } from '../../parts/server/cause.ts'
-import { canSignIn, SignIn } from '../../parts/server/SignIn.tsx'
+import { Repair } from '../../parts/repair/Repair.tsx'
+import { actionOf } from '../../parts/repair/repairs.ts'
+import { type Cause, firstSentence } from '../../parts/server/cause.ts'
 import { CauseStrip } from '../../parts/states/CauseStrip.tsx'
 import { t } from './messages.ts'
 
 /** A failing row is open: what to do, the decisive line, and the buttons that help. */
 export function CauseRow({ server, cause }: { readonly server: Server; readonly cause: Cause }) {
   const [, navigate] = useLocation()
-  const test = useTestServer()
-  const to = (query: string) => () => navigate(`/servers/${server.id}?${query}`)
-  const missing = missingVariable(server)
+  const action = actionOf(server)
+  const others = (server.type === 'stdio' ? LOCAL : REMOTE).filter(({ kind }) => kind !== action.kind)
   return (
     <CauseStrip tone={cause.tone} sentence={firstSentence(cause.sentence)} evidence={cause.evidence}>
-      {server.type === 'http' ? (
-        <>
-          {canSignIn(server) && <SignIn server={server} size="xs" />}
-          <Act
-            size="xs"
-            changes
-            busy={test.isPending}
-            onClick={() => test.mutate(server.id, { onError: (error) => showFailure(error) })}
-          >
-            {t('testShort')}
-          </Act>
-          <Act size="xs" onClick={to('tab=config')}>
-            {t('editUrl')}
-          </Act>
-        </>
-      ) : (
-        <>
-          {cause.tone === 'err' && (
-            <>
-              <Act size="xs" onClick={to('check=1')}>
-                {t('testShort')}
-              </Act>
-              {lacksItsPlace(server) ? (
-                <Act size="xs" onClick={to('tab=config&field=isolation')}>
-                  {t('changeIsolation')}
-                </Act>
-              ) : (
-                <Act size="xs" onClick={to(`tab=config&field=env${missing === null ? '' : `.${missing}`}`)}>
-                  {missing === null ? t('editEnv') : t('setVariable', { name: missing })}
-                </Act>
-              )}
-            </>
-          )}
-          <Act size="xs" onClick={to('tab=logs')}>
-            {t('logs')}
-          </Act>
-        </>
+      <Repair action={action} server={server} size="xs" />
+      {server.type === 'stdio' && cause.tone === 'err' && (
+        <Act size="xs" onClick={() => navigate(`/servers/${server.id}?check=1`)}>
+          {t('testShort')}
+        </Act>
       )}
+      {others.map((other) => (
+        <Repair key={other.kind} action={other} server={server} size="xs" />
+      ))}
     </CauseStrip>
   )
 }
+
+const LOCAL: readonly RepairAction[] = [{ kind: 'see_log' }]
+const REMOTE: readonly RepairAction[] = [{ kind: 'check' }, { kind: 'edit_url' }]

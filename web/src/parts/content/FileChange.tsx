@@ -5,12 +5,15 @@ import {
   type FileOutcome,
   refreshAgents,
   runFileAction,
+  undoWrite,
   useFileAction,
+  type WrittenFile,
 } from '../../data/agent-files.ts'
+import { remember } from '../../data/browser/undo-steps.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Act } from '../controls/Act.tsx'
 import { Seg } from '../controls/Seg.tsx'
-import { showDone, showFailure } from '../controls/toasts.tsx'
+import { showDone, showFailure, showUndo } from '../controls/toasts.tsx'
 import { ErrorState } from '../states/ErrorState.tsx'
 import { Skeleton } from '../states/Skeleton.tsx'
 import { BeforeAfter } from './BeforeAfter.tsx'
@@ -24,6 +27,7 @@ const t = texts('file-change', {
   commentsText: 'kept as they are; nothing else in the file changes',
   afterwards: 'Then',
   note: 'Note',
+  undone: 'The file is as it was before',
   cancel: 'Cancel',
   write: { one: 'Write to {count} file', other: 'Write to {count} files' },
   nothing: 'Nothing would change.',
@@ -66,6 +70,24 @@ interface Props {
   readonly title: string
   readonly action: FileAction
   readonly onClose: () => void
+}
+
+/** In a toast, and with Ctrl Z. The history of the agent keeps it afterwards. */
+export function offerUndo(title: string, files: readonly WrittenFile[]): void {
+  const written = files.filter(({ backup_id }) => backup_id !== null)
+  const text = written.map(({ reload_hint }) => reload_hint).find((hint) => hint !== null) ?? t('backupText')
+  if (written.length === 0) showDone(title)
+  else
+    showUndo({
+      title,
+      text,
+      onUndo: remember(() => {
+        Promise.all(written.map(undoWrite)).then(
+          () => showDone(t('undone')),
+          (error: unknown) => showFailure(error),
+        )
+      }),
+    })
 }
 
 /** One file: its diff, what the agent can use before and after, and what happens around the write. */
@@ -119,8 +141,7 @@ export function FileChangeDialog({ title, action: given, onClose }: Props) {
   async function write(): Promise<void> {
     setBusy(true)
     try {
-      await runFileAction(action, false)
-      showDone(title, changed[0]?.reload_hint ?? '')
+      offerUndo(title, await runFileAction(action, false))
       onClose()
       await refreshAgents()
     } catch (failure) {

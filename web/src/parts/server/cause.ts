@@ -68,17 +68,6 @@ export function exitText({
   return signal === null ? t('exitCode', { code: code ?? 0 }) : t('killedBy', { signal })
 }
 
-const VARIABLE = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*\b/g
-const NO_VARIABLE = ['API', 'ENV', 'MCP', 'URL', 'JSON', 'HTTP', 'HTTPS', 'ID']
-
-/** The variable that a server asks for: from the hint, or from the line that it wrote. */
-export function missingVariable(server: Server): string | null {
-  if (server.type === 'http' || server.last_error?.code !== 'missing_setting') return null
-  const { hint, message } = server.last_error
-  const names = [hint ?? '', message, lastLineOf(server) ?? ''].flatMap((text) => text.match(VARIABLE) ?? [])
-  return names.find((name) => name.length > 2 && !NO_VARIABLE.includes(name)) ?? null
-}
-
 export const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
 /** Lists have room for one sentence; the page of the server shows all of them. */

@@ -1,17 +1,22 @@
 import { Textarea } from '@mantine/core'
-import { type FormEvent, lazy, Suspense, useState } from 'react'
+import { type FormEvent, lazy, Suspense, useMemo, useState } from 'react'
 import { type HttpChange, type StdioChange, useChangeServer } from '../../../data/server/server-changes.ts'
 import type { Server } from '../../../data/servers.ts'
 import { useSession } from '../../../data/session.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
 import { showDone } from '../../../parts/controls/toasts.tsx'
+import { CauseStrip } from '../../../parts/states/CauseStrip.tsx'
 import { ErrorState } from '../../../parts/states/ErrorState.tsx'
+import { useUnsaved } from '../../../url/leaving.ts'
 import { useSearchState } from '../../../url/search-state.ts'
 import { search } from '../search.ts'
 import css from './Config.module.css'
-import { changesIn, confinementIn, type Definition, definitionOf, parseDefinition } from './definition.ts'
+import { changesIn, type Definition } from './changes.ts'
+import { confinementIn, definitionOf, parseDefinition } from './definition.ts'
+import { useDraft } from './draft.ts'
 import { Fields } from './Fields.tsx'
 import { t } from './messages.ts'
+import { StartOutcome } from './StartOutcome.tsx'
 
 const TrialDialog = lazy(async () => ({ default: (await import('../trial/TrialDialog.tsx')).TrialDialog }))
 
@@ -19,16 +24,23 @@ const TrialDialog = lazy(async () => ({ default: (await import('../trial/TrialDi
 export function ConfigTab({ server }: { readonly server: Server }) {
   const { mayChange } = useSession()
   const [{ trial }, setSearch] = useSearchState(search)
-  const stored = definitionOf(server)
-  const [changes, setChanges] = useState<Definition>({})
+  const stored = useMemo(() => definitionOf(server), [server])
+  const { changes, setChanges, left, forget, clear } = useDraft(server.id, stored)
   const [text, setText] = useState<string>() // the JSON while it cannot be read
+  const [isStarted, setStarted] = useState(false)
   const change = useChangeServer(server)
   const draft = { ...stored, ...changes }
   const differing = changesIn(stored, draft)
   const count = Object.keys(differing).length
   const problem = text === undefined ? undefined : parseDefinition(text)
+  useUnsaved(count > 0 || text !== undefined, {
+    staysAt: ({ pathname, searchParams }) =>
+      pathname === `/servers/${server.id}` && searchParams.get('tab') === 'config',
+    onLeave: clear,
+  })
   const edit = (given: Definition) => {
     setText(undefined)
+    setStarted(false)
     setChanges({ ...changes, ...given })
   }
   const editJson = (next: string) => {
@@ -46,27 +58,35 @@ export function ConfigTab({ server }: { readonly server: Server }) {
   }
   const discard = () => {
     setText(undefined)
-    setChanges({})
+    clear()
     change.reset()
   }
+  const willStart = ['failed', 'backoff'].includes(server.status)
   const save = (event: FormEvent) => {
     event.preventDefault()
     if (count === 0 || typeof problem === 'string') return
     change.mutate(differing as StdioChange | HttpChange, {
       onSuccess: ({ name }) => {
         showDone(t('saved', { name }))
-        setChanges({})
+        clear()
         setText(undefined)
+        setStarted(willStart)
       },
     })
   }
-  const willStart = ['failed', 'backoff'].includes(server.status)
   return (
     <form onSubmit={save} autoComplete="off">
       {trial && server.type === 'stdio' && (
         <Suspense fallback={null}>
           <TrialDialog server={server} confinement={confinementIn(draft)} onClose={closeTrial} />
         </Suspense>
+      )}
+      {left.length > 0 && (
+        <CauseStrip tone="info" sentence={t('notKept')} evidence={left.join(', ')}>
+          <Act size="xs" onClick={forget}>
+            {t('understood')}
+          </Act>
+        </CauseStrip>
       )}
       <div className={css.two}>
         <section className="card" aria-label={t('form')}>
@@ -98,6 +118,7 @@ export function ConfigTab({ server }: { readonly server: Server }) {
         </section>
       </div>
       {change.error && <ErrorState error={change.error} />}
+      {isStarted && <StartOutcome server={server} />}
       <div className={css.bar}>
         {count > 0 && (
           <span className="info sm" role="status">

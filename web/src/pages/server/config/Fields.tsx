@@ -5,9 +5,10 @@ import { useSession } from '../../../data/session.ts'
 import { useSearchState } from '../../../url/search-state.ts'
 import { search } from '../search.ts'
 import css from './Config.module.css'
-import type { Definition } from './definition.ts'
+import type { Definition } from './changes.ts'
 import { Isolation } from './Isolation.tsx'
 import { t } from './messages.ts'
+import { SuggestSecrets } from './SuggestSecrets.tsx'
 import { Values } from './Values.tsx'
 
 interface Props {
@@ -38,6 +39,9 @@ export function Fields({ server, draft, onChange }: Props) {
       }
     />
   )
+  const args = ((draft.args ?? []) as readonly string[]).join('\n')
+  const setArgs = (value: string) => onChange({ args: value === '' ? [] : value.split('\n') })
+  const url = String(draft.url ?? '')
   const values = (name: 'env' | 'headers') => (
     <Values
       server={server}
@@ -62,24 +66,26 @@ export function Fields({ server, draft, onChange }: Props) {
       {server.type === 'stdio' ? (
         <>
           {text('command')}
-          <Textarea
-            className={css.mono ?? ''}
-            label={t('args')}
-            autosize
-            minRows={2}
-            maxRows={12}
-            value={((draft.args ?? []) as readonly string[]).join('\n')}
-            data-field="args"
-            onChange={({ currentTarget: { value } }) =>
-              onChange({ args: value === '' ? [] : value.split('\n') })
-            }
-          />
+          <SuggestSecrets value={args} onChange={setArgs}>
+            <Textarea
+              className={css.mono ?? ''}
+              label={t('args')}
+              autosize
+              minRows={2}
+              maxRows={12}
+              value={args}
+              data-field="args"
+              onChange={({ currentTarget: { value } }) => setArgs(value)}
+            />
+          </SuggestSecrets>
           {values('env')}
           {text('cwd', t('home'))}
         </>
       ) : (
         <>
-          {text('url')}
+          <SuggestSecrets value={url} onChange={(value) => onChange({ url: value })}>
+            {text('url')}
+          </SuggestSecrets>
           {values('headers')}
         </>
       )}

@@ -5,7 +5,8 @@ import { namesImage } from '../../../parts/isolation/isolation.ts'
 import { useSearchState } from '../../../url/search-state.ts'
 import { search } from '../search.ts'
 import css from './Config.module.css'
-import { confinementIn, type Definition } from './definition.ts'
+import type { Definition } from './changes.ts'
+import { confinementIn } from './definition.ts'
 import { t } from './messages.ts'
 
 interface Props {

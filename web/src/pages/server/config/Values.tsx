@@ -6,6 +6,7 @@ import { Act, IconAct } from '../../../parts/controls/Act.tsx'
 import { useRevealed } from '../use-revealed.ts'
 import css from './Config.module.css'
 import { t } from './messages.ts'
+import { isSuggesting, SuggestSecrets } from './SuggestSecrets.tsx'
 
 type Map = Readonly<Record<string, string>>
 
@@ -69,15 +70,17 @@ function ValueRow({ server, field, name, value, isStored, isWanted, onChange, on
       <span className="mono cut" title={name}>
         {name}
       </span>
-      <TextInput
-        ref={input}
-        className={css.mono ?? ''}
-        aria-label={t('valueOf', { name })}
-        value={shown}
-        autoComplete="off"
-        onFocus={({ currentTarget }) => currentTarget.select()}
-        onChange={({ currentTarget }) => onChange(currentTarget.value)}
-      />
+      <SuggestSecrets value={shown} onChange={onChange}>
+        <TextInput
+          ref={input}
+          className={css.mono ?? ''}
+          aria-label={t('valueOf', { name })}
+          value={shown}
+          autoComplete="off"
+          onFocus={({ currentTarget }) => currentTarget.select()}
+          onChange={({ currentTarget }) => onChange(currentTarget.value)}
+        />
+      </SuggestSecrets>
       {isStored ? (
         <IconAct
           icon="eye"
@@ -121,22 +124,24 @@ function NewValue({ name: given, isWanted, onAdd }: NewProps) {
         value={name}
         onChange={({ currentTarget }) => setName(currentTarget.value)}
       />
-      <TextInput
-        ref={second}
-        className={css.mono ?? ''}
-        aria-label={given === '' ? t('newValue') : t('valueOf', { name: given })}
-        placeholder={t('newValue')}
-        value={value}
-        autoComplete="off"
-        onChange={({ currentTarget }) => setValue(currentTarget.value)}
-        onBlur={() => value !== '' && add()}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && value !== '') {
-            event.preventDefault()
-            add()
-          }
-        }}
-      />
+      <SuggestSecrets value={value} onChange={setValue}>
+        <TextInput
+          ref={second}
+          className={css.mono ?? ''}
+          aria-label={given === '' ? t('newValue') : t('valueOf', { name: given })}
+          placeholder={t('newValue')}
+          value={value}
+          autoComplete="off"
+          onChange={({ currentTarget }) => setValue(currentTarget.value)}
+          onBlur={() => value !== '' && add()}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && value !== '' && !isSuggesting(value)) {
+              event.preventDefault()
+              add()
+            }
+          }}
+        />
+      </SuggestSecrets>
       <Act size="sm" changes onClick={add}>
         {t('addValue')}
       </Act>

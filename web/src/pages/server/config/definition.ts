@@ -1,8 +1,6 @@
 import { type Confinement, type IsolationOptions, NO_GRANTS } from '../../../data/server/isolation.ts'
 import type { Server } from '../../../data/servers.ts'
-
-/** What a user may change of a server, with secrets masked. */
-export type Definition = Readonly<Record<string, unknown>>
+import type { Definition } from './changes.ts'
 
 const LOCAL = [
   'name',
@@ -39,13 +37,6 @@ const REMOTE = [
 export function definitionOf(server: Server): Definition {
   const fields: readonly string[] = server.type === 'stdio' ? LOCAL : REMOTE
   return Object.fromEntries(Object.entries(server).filter(([field]) => fields.includes(field)))
-}
-
-/** The fields that differ, as the API takes them. */
-export function changesIn(before: Definition, after: Definition): Definition {
-  return Object.fromEntries(
-    Object.entries(after).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(before[field])),
-  )
 }
 
 /** The isolation of a definition. Its JSON may have been edited to something else. */

@@ -41,6 +41,13 @@ export const t = texts('server-config', {
   invalid: 'The JSON cannot be read: {why}',
   saved: 'Saved {name}',
   changes: { one: '{count} change not saved', other: '{count} changes not saved' },
+  notKept:
+    'The page was loaded again. Values that may be secrets are not kept over a reload. Type them again:',
+  understood: 'Understood',
+  notStarted: '{name} did not start. {message}',
+  started: { one: '{name} runs, with {count} tool', other: '{name} runs, with {count} tools' },
+  starting: 'Starting {name}…',
+  suggestions: 'Named secrets',
   raw: 'Definition as JSON',
   default: 'default',
   isolation: 'Isolation',

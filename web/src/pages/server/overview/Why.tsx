@@ -7,23 +7,22 @@ import { copy } from '../../../parts/controls/CopyAs.tsx'
 import { showDone, showFailure } from '../../../parts/controls/toasts.tsx'
 import { Glyph } from '../../../parts/marks/Glyph.tsx'
 import { Tag } from '../../../parts/marks/Tag.tsx'
+import { Repair } from '../../../parts/repair/Repair.tsx'
+import { actionOf } from '../../../parts/repair/repairs.ts'
 import {
   type Cause,
   endedByItself,
   isDegraded,
   lacksItsPlace,
   lastLineOf,
-  missingVariable,
   sentence,
 } from '../../../parts/server/cause.ts'
-import { canSignIn, SignIn } from '../../../parts/server/SignIn.tsx'
 import { ErrorState } from '../../../parts/states/ErrorState.tsx'
 import { useSearchState } from '../../../url/search-state.ts'
 import { search } from '../search.ts'
 import { Attempts } from './Attempts.tsx'
 import { t } from './messages.ts'
 import css from './Overview.module.css'
-import { PullImage } from './PullImage.tsx'
 
 interface Props {
   readonly server: Server
@@ -76,7 +75,6 @@ export function Why({ server, cause }: Props) {
             </dd>
           </>
         )}
-        {server.type === 'stdio' && lacksItsPlace(server) && <PullImage server={server} />}
         <Checked server={server} />
         {server.type === 'stdio' && !isWarning && <Attempts server={server} />}
       </dl>
@@ -90,25 +88,20 @@ function withoutLine(message: string, line: string | null): string {
   return at < 0 ? message : message.slice(0, at).replace(/[:\s'"]+$/, '')
 }
 
-/** The button that leads to the repair. */
+/** The button of the repair. Without its place, a server may also run elsewhere. */
 function Help({ server }: { readonly server: Server }) {
   const [, setSearch] = useSearchState(search)
-  const edit = (field: string) => setSearch({ tab: 'config', field }, { push: true })
-  if (server.type === 'http') return canSignIn(server) ? <SignIn server={server} /> : null
-  const missing = missingVariable(server)
-  if (missing !== null)
-    return (
-      <Act look="main" onClick={() => edit(`env.${missing}`)}>
-        {t('setVariable', { name: missing })}
-      </Act>
-    )
-  if (lacksItsPlace(server)) return <Act onClick={() => edit('isolation')}>{t('changeIsolation')}</Act>
-  const [first] = Object.keys(server.env)
-  if (!endedByItself(server)) return <Act onClick={() => edit('command')}>{t('editCommand')}</Act>
+  const action = actionOf(server)
+  const mayMove = lacksItsPlace(server) && action.kind !== 'change_isolation'
   return (
-    <Act onClick={() => edit(first === undefined ? 'env' : `env.${first}`)}>
-      {first === undefined ? t('openEnv') : t('openEnvOf', { name: first })}
-    </Act>
+    <>
+      <Repair action={action} server={server} look="main" />
+      {mayMove && (
+        <Act onClick={() => setSearch({ tab: 'config', field: 'isolation' }, { push: true })}>
+          {t('changeIsolation')}
+        </Act>
+      )}
+    </>
   )
 }
 
@@ -123,7 +116,7 @@ function Checked({ server }: { readonly server: Server }) {
   if (!mayChange || isDegraded(server)) return null
   return (
     <>
-      {data?.repair && <Repair server={server} repair={data.repair} />}
+      {data?.repair && <FoundByShell server={server} repair={data.repair} />}
       <dt>{t('checked')}</dt>
       <dd>
         {error && <ErrorState error={error} />}
@@ -187,13 +180,13 @@ function Reproduce({ line }: { readonly line: string }) {
   )
 }
 
-interface RepairProps {
+interface FoundProps {
   readonly server: Server
   readonly repair: NonNullable<Diagnosis['repair']>
 }
 
 /** One click: the path that the login shell finds becomes the command, and the server starts again. */
-function Repair({ server, repair: { command, detail } }: RepairProps) {
+function FoundByShell({ server, repair: { command, detail } }: FoundProps) {
   const change = useChangeServer(server)
   const use = () =>
     change.mutate(

@@ -8,6 +8,7 @@ import { showDone, showFailure } from '../../../parts/controls/toasts.tsx'
 import { namesImage } from '../../../parts/isolation/isolation.ts'
 import { EnableDialog } from '../../../parts/server/EnableDialog.tsx'
 import { ErrorState } from '../../../parts/states/ErrorState.tsx'
+import { askToLeave } from '../../../url/leaving.ts'
 import css from './Add.module.css'
 import { t } from './messages.ts'
 import { type Choices, NO_CHOICES, Options } from './Options.tsx'
@@ -50,9 +51,10 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
     )
   }
   if (added) return <EnableDialog servers={added} chosen={choices.agents} onClose={() => finish(added)} />
+  const close = () => (text.trim() === '' ? onClose() : askToLeave(onClose))
   const blocked = text.trim() === '' ? t('nothing') : isReady ? undefined : t('notUnderstood')
   return (
-    <Modal opened onClose={onClose} title={t('title')} size={660}>
+    <Modal opened onClose={close} title={t('title')} size={660}>
       <form className={css.form} onSubmit={submit}>
         <Textarea
           className={css.box ?? ''}
@@ -106,7 +108,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
         )}
         {add.error && <ErrorState error={add.error} />}
         <div className={css.actions}>
-          <Act look="quiet" size="md" onClick={onClose}>
+          <Act look="quiet" size="md" onClick={close}>
             {t('cancel')}
           </Act>
           <Act look="main" size="md" type="submit" changes busy={add.isPending} blocked={blocked}>

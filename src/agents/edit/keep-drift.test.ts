@@ -1,0 +1,104 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { agentView, done, put, textOf } from '../../../test/support/agents.ts'
+import { ownFolder } from '../../../test/support/folder.ts'
+import { definition, post, register } from '../../../test/support/running-servers.ts'
+import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
+import type { HistoryItem } from '../read/agents.schema.ts'
+import type { DriftReport } from './edit.schema.ts'
+
+const FILE = '.cursor/mcp.json'
+const START = '{\n  "theirs": 1,\n  "mcpServers": {\n    "own": { "command": "own" }\n  }\n}\n'
+
+/** Toolroom has written `echo` and `notes`, and then another program changed one and removed the other. */
+async function openDrifted() {
+  const home = ownFolder()
+  put(home, FILE, START)
+  const service = await openTestService({ home })
+  await register(service, 'echo', [], { env: { KEY: 'canary-drift' } })
+  const notes = { command: 'notes', env: { A: '1' } }
+  await done(service, 'PUT', '/cursor/servers', { server_ids: ['echo'] })
+  await done(service, 'PUT', '/cursor/servers', { servers: { notes } })
+  const written = textOf(home, FILE)
+  const changed = written.replace('canary-drift', 'theirs').replace(/,\s*"notes": \{[\s\S]*?\}\s*\}/, '')
+  expect(changed).not.toContain('notes')
+  put(home, FILE, changed)
+  return { home, service, written, changed, text: () => textOf(home, FILE) }
+}
+const keep = (service: TestService, version: 'mine' | 'theirs', dry_run = false) =>
+  done<DriftReport>(service, 'POST', '/cursor/drift', { keep: version, dry_run })
+const drift = async (service: TestService) => (await agentView(service, 'cursor')).drift
+const audited = async (service: TestService) =>
+  (await service.inject({ url: '/api/events?limit=50', headers: AUTHORISED }))
+    .json()
+    .items.map(({ text }: { text: string }) => text)
+
+test('mine: what Toolroom wrote is written again, also an entry of no server, and one undo brings the other version back', async () => {
+  const { service, changed, written, text } = await openDrifted()
+  expect(await drift(service)).toHaveLength(2)
+  const dry = await keep(service, 'mine', true)
+  expect(dry).toMatchObject({ keep: 'mine', dry_run: true, total: 1 })
+  expect(dry.items[0]).toMatchObject({ updated: ['echo'], added: ['notes'], backup_id: null })
+  expect(dry.items[0]?.diff).toMatch(/^\+ +"notes"/m)
+  expect(JSON.stringify(dry)).not.toContain('canary-drift')
+  expect(text()).toBe(changed)
+
+  const [report] = (await keep(service, 'mine')).items
+  expect(JSON.parse(text())).toEqual(JSON.parse(written))
+  expect(await drift(service)).toEqual([])
+  expect((await keep(service, 'theirs')).items).toEqual([])
+  await done(service, 'POST', '/cursor/undo', { backup_id: report?.backup_id })
+  expect(text()).toBe(changed)
+  const { items } = await done<{ items: HistoryItem[] }>(service, 'GET', '/cursor/history')
+  expect(items.map(({ action }) => action).slice(0, 2)).toEqual(['undo', 'set'])
+})
+
+test('theirs: the file stays as it is, byte for byte, is no drift any more, and the change is audited', async () => {
+  const { service, changed, text } = await openDrifted()
+  const accepted = ['echo', 'notes']
+  expect((await keep(service, 'theirs', true)).items).toMatchObject([{ accepted, changed: false }])
+  expect(await drift(service)).toHaveLength(2)
+  expect((await keep(service, 'theirs')).items).toMatchObject([{ accepted, changed: false, backup_id: null }])
+  expect(text()).toBe(changed)
+  const { servers, drift: left } = await agentView(service, 'cursor')
+  expect(left).toEqual([])
+  expect(servers.filter(({ managed }) => managed).map(({ name }) => name)).toEqual(['echo'])
+  expect(await audited(service)).toContainEqual(
+    expect.stringMatching(/mcp\.json stays as another program has changed it$/),
+  )
+})
+
+test('the gateway entry comes back with its key; accepted as removed, the key is deleted and what was parked comes back with a disconnect', async () => {
+  const home = ownFolder()
+  const { command, args } = definition('echo')
+  put(home, FILE, JSON.stringify({ mcpServers: { mine: { command, args } } }))
+  const service = await openTestService({ home })
+  await register(service, 'echo')
+  await post(service, '/api/servers/echo/start')
+  await done(service, 'POST', '/cursor/connect', { take_over: true })
+  const keys = async () => (await service.inject({ url: '/api/keys', headers: AUTHORISED })).json().total
+  const connected = textOf(home, FILE)
+  put(home, FILE, '{ "mcpServers": {} }')
+  await keep(service, 'mine')
+  expect(JSON.parse(textOf(home, FILE))).toEqual(JSON.parse(connected))
+  expect([await keys(), await drift(service)]).toEqual([1, []])
+
+  put(home, FILE, '{ "mcpServers": {} }')
+  const [report] = (await keep(service, 'theirs')).items
+  expect(report?.warnings).toEqual([expect.stringContaining('Disconnect the agent to get them back')])
+  expect([await keys(), textOf(home, FILE)]).toEqual([0, '{ "mcpServers": {} }'])
+  await done(service, 'POST', '/cursor/disconnect')
+  expect(JSON.parse(textOf(home, FILE)).mcpServers.mine).toEqual({ command, args })
+})
+
+test('a file that another program has deleted gets its entries again, and one that cannot be read is left alone', async () => {
+  const { home, service, text } = await openDrifted()
+  rmSync(join(home, FILE))
+  const { items } = await keep(service, 'mine')
+  expect(items).toMatchObject([{ added: ['echo', 'notes'] }])
+  expect(Object.keys(JSON.parse(text()).mcpServers)).toEqual(['echo', 'notes'])
+  put(home, FILE, '{ broken')
+  expect((await keep(service, 'mine')).items).toEqual([])
+  expect(text()).toBe('{ broken')
+})
