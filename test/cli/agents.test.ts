@@ -157,6 +157,12 @@ test('agents are shown with their files, connected with a diff and a backup, and
     '✓ cursor  sees echo through the gateway\n',
   )
   expect(readFileSync(file, 'utf8')).toBe(connected)
+  // Who sees a new server is said, and can be named.
+  const added = await cli('add', 'late', '--agents', 'cursor', '--json', '--', 'node')
+  expect(JSON.parse(added.stdout).items).toMatchObject([
+    { id: 'late', enabled: [], used_by_agents: ['cursor'] },
+  ])
+  expect((await cli('add', 'later', '--', 'node')).stdout).toMatch(/^ {2}agents None of them sees it yet\./m)
   // Directly, it changes the file, which needs a yes.
   const asked = await cli('enable', 'echo', '--in', 'codex')
   expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes') })

@@ -65,8 +65,9 @@ export const AGENT_COMMANDS = [
     },
     'agents apply': {
       does: 'Let an agent see the servers and tools of a preset.',
+      text: 'Shows what it sees before and after, and asks if it gains servers or tools.',
       words: [AGENT, PRESET],
-      writes: true,
+      asks: true,
       examples: ['agents apply cursor work'],
       load: async () => (await import('../agents/presets.ts')).applyPreset,
     },
@@ -102,8 +103,9 @@ export const AGENT_COMMANDS = [
     },
     'presets apply': {
       does: 'Let an agent see the servers and tools of a preset.',
+      text: 'Shows what it sees before and after, and asks if it gains servers or tools.',
       words: [PRESET, AGENT],
-      writes: true,
+      asks: true,
       examples: ['presets apply work cursor'],
       load: async () => (await import('../agents/presets.ts')).applyPreset,
     },

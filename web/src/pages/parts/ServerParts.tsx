@@ -9,6 +9,7 @@ import { FileLines } from '../../parts/content/FileLines.tsx'
 import { ToolNames } from '../../parts/content/ToolNames.tsx'
 import { VariantStrip } from '../../parts/content/VariantStrip.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
+import { AgentChoice } from '../../parts/server/AgentChoice.tsx'
 import { EnableDialog } from '../../parts/server/EnableDialog.tsx'
 import { ServerBoxes } from '../../parts/server/ServerBoxes.tsx'
 import { ServerMenu } from '../../parts/server/ServerMenu.tsx'
@@ -93,6 +94,7 @@ export function ServerParts() {
           <ServerMenu server={LOCAL} />
           <ServerMenu server={remote('logged_in', false)} size={28} />
         </div>
+        <AgentChoice chosen={undefined} onChange={() => {}} />
         <ServerBoxes chosen={[]} onToggle={() => {}} />
         <div>
           <Act onClick={() => setOpen('enable')}>Enable in…</Act>

@@ -53,7 +53,7 @@ export function VariantStrip({ own, other, agents, values }: Props) {
                 </dd>
               </>
             ) : (
-              <dd className={secret === 'same' ? 'muted' : 'strong'}>{t(secret)}</dd>
+              <dd className={`${css.said} ${secret === 'same' ? 'muted' : 'strong'}`}>{t(secret)}</dd>
             )}
           </div>
         ))}
