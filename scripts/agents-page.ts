@@ -84,13 +84,19 @@ With \`{"take_over": true}\` these entries are parked in the same change: they l
 - **The agent sees exactly the servers that it had.** A take-over chooses the servers of the parked entries for the agent,
   before its file is written. \`"servers": "all"\` follows all servers instead, also those that are added later; a list of ids
   chooses these. An agent that follows all servers already goes on doing so.
+- With \`"keep_names": true\` the agent keeps an entry for each server, under its old name and with its other fields (such as
+  \`autoApprove\`). Each leads to \`/mcp/{server_id}\`, with one key, so that tools keep their names. The key opens only the
+  servers that were chosen for the agent. A server that is added later needs an entry of its own: \`PUT\` with
+  \`"via": "gateway"\`, or \`toolroom enable\`. To change from the one way to the other, disconnect first.
 - An entry belongs to a server of Toolroom if it was written for it, or if an import would register it with the same values:
   command, arguments, variables and folder, or URL and headers. A secret that was moved to Toolroom is compared by its value.
   An entry with another value stays in the file, because it is another server. So do disabled entries, entries with a field
   that Toolroom cannot keep (such as an \`envFile\` or a list of tools), entries that refer to a secret or a variable that
   Toolroom does not have, and entries of servers that you have stopped.
-- \`gateway\` in the response says what the agent can use \`before\` and \`after\`: servers, tools, tokens, credentials, the new
-  names of its tools, and which servers it would gain. \`dry_run\` shows all of it.
+- \`gateway\` in the response says what the agent can use \`before\` and \`after\`: servers, tools, tokens, credentials, the old
+  and new names of its tools, and which servers it would gain. \`variants\` are servers of the same name with other values, which
+  it does not get: \`memory-cursor\` beside \`memory\`. Secrets are only said to be the same or different. \`dry_run\` shows all of
+  it.
 - Only the file that \`connect\` writes to is changed. Servers that Claude Code's user file has for single projects stay there,
   unless it has the same server everywhere.
 - \`GET /api/agents/cursor\` lists parked entries with \`parked: true\`.
@@ -134,7 +140,7 @@ lines are returned at once, each with at most 2,000 characters.
   {"name": "echo", "type": "stdio", "command": "node", "args": ["/home/me/echo.mjs"], "env": {}, "cwd": null, "enabled": false,
    "parked": true, "managed": false, "linked_server_id": "echo", "differs": [], "scope": "user", "line": null, "problem": null}],
  "visible": {"tools": 4, "tokens": 90, "by_server": [{"server_id": "echo", "tools": 4, "tokens": 90}]},
- "gateway_servers": null, "connected_via": "gateway", "last_seen_at": null}
+ "gateway_servers": null, "connected_via": "gateway", "keeps_names": false, "last_seen_at": null}
 \`\`\`
 
 | Field | With | Meaning |
@@ -142,6 +148,7 @@ lines are returned at once, each with at most 2,000 characters.
 | \`servers\` | \`servers\` | Its entries, as \`GET /api/agents/{agent_type}\` shows them |
 | \`visible\` | \`tools\` | What the gateway offers to it now, together and by server |
 | \`gateway_servers\` | \`tools\` | The servers that were chosen for it at the gateway. \`null\`: all exposed servers |
+| \`keeps_names\` | \`tools\` | It was connected with an entry for each server, under its old name |
 | \`connected_via\` | \`tools\` | \`gateway\`: an entry leads to Toolroom. \`direct\`: its entries start or reach registered servers themselves. \`null\`: neither |
 | \`last_seen_at\` | \`tools\` | When one of its keys was last used, within a minute |
 
@@ -151,6 +158,8 @@ of the server, write it again with \`PUT\`.
 
 \`PUT /api/agents/{agent_type}/servers\` makes all changes of a file in one: \`{"server_ids": ["github"], "remove": ["fetch"]}\`
 adds and removes with one diff and one backup, and \`"enable": true\` also enables entries of \`server_ids\` that are disabled.
+\`"disable": ["fetch"]\` switches entries off: by the agent's own switch, or where it has none they leave the file and are parked.
+An entry of the user's own comes back with \`enable\` as it was, with its comments if the lines around it are the same.
 
 \`used_by_agents\` of a server is the same from the other side: the agents with an entry for it, Toolroom's or their own, and
 those that may use it through the gateway.
@@ -169,7 +178,8 @@ curl -X POST -H "X-SVC-Token: $TOKEN" -H 'content-type: application/json' \\
 |---|---|
 | \`found_in\` | Every entry of this server: agent, scope, project and name |
 | \`command\`, \`args\`, \`url\` | The definition, with secrets masked |
-| \`variants\` | Other definitions of the same name, and where they differ. Each is an item of its own |
+| \`variants\` | Other definitions of the same name, and the values that differ. Each is an item of its own |
+| \`approved\` | \`false\`: it is only in a repository's \`.mcp.json\`, and Claude Code has not been allowed to start it. The dashboard and \`toolroom init\` leave it out unless you choose it |
 | \`enabled\` | \`false\`: disabled where it was found. It stays off: a STDIO server is stopped, an HTTP server is disabled |
 | \`plain_secrets\` | Where the definition has a secret as plain text. \`"move_secrets": true\` stores it as a [named secret](references.md) |
 | \`outgoing\` | Variables whose values would be sent to another computer |

@@ -21,7 +21,7 @@ import { Undo } from './edit/undo-change.ts'
 import { releaseLeftLocks } from './files/agent-lock.ts'
 import { agentOf, configTarget, configTargets, recordOf } from './files/config-target.ts'
 import type { Backups } from './files/file-backups.ts'
-import { type AgentFiles, knownProjects, targetsIn } from './read/agent-projects.ts'
+import { type AgentFiles, approvedIn, knownProjects, targetsIn } from './read/agent-projects.ts'
 import { effectiveEntries, entryViews, type GatewayView, gridFields, summaryOf } from './read/agent-view.ts'
 import type {
   AgentSummary,
@@ -38,7 +38,7 @@ import { FileWatcher } from './read/file-watcher.ts'
 import { readFileState, SeenFiles } from './read/read-entries.ts'
 import { ServerUsers } from './read/server-users.ts'
 
-export interface Deps extends Omit<EditDeps, 'writer'> {
+export interface Deps extends Omit<EditDeps, 'writer' | 'usersOf'> {
   /** The folder where we record which agents' locks we hold. */
   readonly lockLedger: string
   readonly backups: Backups
@@ -70,8 +70,9 @@ export class Agents {
     this.#deps = deps
     this.#keys = this.#keysNow()
     this.#writer = new FileWriter({ ...deps, store: deps.ownership, cleanUp: () => this.#cleanUp() })
-    this.edit = new Edit({ ...deps, writer: this.#writer })
-    this.#undo = new Undo({ ...deps, writer: this.#writer })
+    const editing = { ...deps, writer: this.#writer, usersOf: (id: string) => this.usedBy(id) }
+    this.edit = new Edit(editing)
+    this.#undo = new Undo(editing)
     this.#restore = createRestore({ ...deps, edit: this.edit })
     this.#users = new ServerUsers({
       ...deps,
@@ -198,6 +199,7 @@ export class Agents {
       const states = files.map((target) => ({
         state: readFileState(target),
         project: target.project ?? null,
+        approved: approvedIn(target),
       }))
       return { agent, installed, files: states }
     })

@@ -723,6 +723,26 @@ describe('import', () => {
       managed: false,
     })
   })
+
+  test("a server of a repository's .mcp.json is approved if the user has let Claude Code start it; the repository itself approves nothing", async () => {
+    const home = ownFolder()
+    const shop = join(home, 'shop')
+    const mcpServers = { one: { command: 'one' }, two: { command: 'two' }, three: { command: 'three' } }
+    put(home, 'shop/.mcp.json', JSON.stringify({ mcpServers }))
+    put(home, 'shop/.claude/settings.json', JSON.stringify({ enableAllProjectMcpServers: true }))
+    const projects = { [shop]: { enabledMcpjsonServers: ['one'] } }
+    put(home, '.claude.json', JSON.stringify({ projects, mcpServers: { mine: { command: 'mine' } } }))
+    const service = await openTestService({ home })
+    const approved = async () => {
+      const { items } = await done<ImportReport>(service, 'POST', '/import', { dry_run: true })
+      return items.flatMap((item) => (item.approved ? [item.name] : [])).sort()
+    }
+    expect(await approved()).toEqual(['mine', 'one'])
+    put(home, 'shop/.claude/settings.local.json', JSON.stringify({ enabledMcpjsonServers: ['two'] }))
+    expect(await approved()).toEqual(['mine', 'one', 'two'])
+    put(home, '.claude/settings.json', JSON.stringify({ enableAllProjectMcpServers: true }))
+    expect(await approved()).toEqual(['mine', 'one', 'three', 'two'])
+  })
 })
 
 /** Every file of agents with its bytes, inode and modification time, and every backup. */

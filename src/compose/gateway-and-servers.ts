@@ -71,6 +71,7 @@ export async function openGatewayAndServers(
     calls: calls.recorder,
     statsOf: metrics.statsOf,
     gatewayNames: gateway.namesOf,
+    adding: gateway.visibility.adding,
     usedBy: (id: string) => later.agents?.usedBy(id) ?? NO_AGENTS,
   }
   const servers: Servers = new Servers({

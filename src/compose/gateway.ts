@@ -1,8 +1,8 @@
 import { AGENTS, findAgent } from '../agents/catalogue/agent-catalogue.ts'
 import type { GatewayOffers, Offer, OfferedTool } from '../agents/edit/gateway-change.ts'
 import type { AccessToken, Guesses } from '../api/http/auth.ts'
-import { type AgentToolList, AgentToolLists } from '../gateway/catalogue/agent-tool-lists.ts'
-import { DEFAULT_AGENT_TOOLS } from '../gateway/catalogue/visibility.schema.ts'
+import { AgentToolLists } from '../gateway/catalogue/agent-tool-lists.ts'
+import { type AgentTools, DEFAULT_AGENT_TOOLS } from '../gateway/catalogue/visibility.schema.ts'
 import { createVisibility } from '../gateway/catalogue/visibility.service.ts'
 import { createGateway } from '../gateway/gateway.ts'
 import type { KeyView } from '../gateway/keys/keys.schema.ts'
@@ -90,7 +90,8 @@ export async function openGateway(basics: Basics, { access, catalogues, pins, up
     facts,
     typeOf: (word) => findAgent(word)?.type ?? (hasKey(word) ? word : undefined),
     knownTypes: () => [...AGENTS.map(({ type }) => type), ...keys.list().map(({ agent_type }) => agent_type)],
-    hasServer: (id) => upstreams.get(id) !== undefined,
+    serverIds: () => upstreams.all().map(({ id }) => id),
+    connectedTypes: () => keys.list().map(({ agent_type }) => agent_type),
   })
   const presets = createPresets({
     store: await openPresetStore(database),
@@ -126,13 +127,9 @@ export async function openGateway(basics: Basics, { access, catalogues, pins, up
       isStopped: (id) => upstreams.get(id)?.isStopped === true,
       chosenFor: visibility.chosenFor,
       withChoice: (agentType, servers) =>
-        offerIn(toolLists.ofSettings({ ...(agentTools.of(agentType) ?? DEFAULT_AGENT_TOOLS), servers })),
+        offerIn(toolLists, { ...(agentTools.of(agentType) ?? DEFAULT_AGENT_TOOLS), servers }),
       choose: (agentType, servers, by) =>
-        visibility.change(
-          agentType,
-          { servers: servers === null ? null : servers.filter((id) => upstreams.get(id)) },
-          by,
-        ),
+        visibility.change(agentType, { servers: servers?.filter((id) => upstreams.get(id)) ?? null }, by),
     } satisfies GatewayOffers,
     /** What lists of agents and servers show of the gateway. */
     view: {
@@ -148,11 +145,19 @@ export async function openGateway(basics: Basics, { access, catalogues, pins, up
   }
 }
 
-function offerIn(list: AgentToolList | undefined): Offer {
+function offerIn(toolLists: AgentToolLists, settings: AgentTools): Offer {
+  const list = toolLists.ofSettings(settings)
   const offer = new Map((list?.servers ?? []).map((id) => [id, [] as OfferedTool[]]))
+  const alone = new Map(
+    (list?.servers ?? []).map((id) => [
+      id,
+      new Map((toolLists.of(id)?.tools ?? []).map(({ tool, name }) => [tool, name])),
+    ]),
+  )
   for (const { server_id, tool, name, definition } of list?.tools ?? []) {
     const tokens = toolTokens({ ...definition, name })
-    offer.get(server_id)?.push({ tool, name, own_tokens: toolTokens(definition), tokens })
+    const aloneName = alone.get(server_id)?.get(tool) ?? tool
+    offer.get(server_id)?.push({ tool, name, alone: aloneName, own_tokens: toolTokens(definition), tokens })
   }
   return offer
 }

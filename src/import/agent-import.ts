@@ -1,6 +1,11 @@
 import type { Agents } from '../agents/agents.service.ts'
 import type { Definition, RegisteredServer } from '../agents/catalogue/server-definition.ts'
-import { registeredAs, registeredVariant, type SecretOf } from '../agents/read/server-identity.ts'
+import {
+  comparedValues,
+  registeredAs,
+  registeredVariant,
+  type SecretOf,
+} from '../agents/read/server-identity.ts'
 import { AppError, invalidField } from '../kernel/errors.ts'
 import { type Caller, slugOf } from '../kernel/rest-parts.ts'
 import {
@@ -113,8 +118,9 @@ export function createAgentImport(deps: Deps) {
       outcome: outcome === 'unchanged' ? 'registered' : outcome,
       server_id: id,
       found_in: candidate.found_in,
-      variants: candidate.variants.map(shownVariant),
+      variants: candidate.variants.map((variant) => shownVariant(candidate, variant, secretOf)),
       reason,
+      approved: candidate.approved,
       ...factsOf(candidate.definition, candidate.enabled),
       notes: [...candidate.notes, ...notes],
     }
@@ -199,11 +205,16 @@ function ownDefinition(definition: Definition): OwnDefinition {
   return { type: 'http', url, headers: { ...headers }, transport: type === 'sse' ? 'sse' : 'auto' }
 }
 
-const shownVariant = ({ source, definition, differs }: Variant): AgentImportItem['variants'][number] => ({
+const shownVariant = (
+  candidate: Candidate,
+  { source, definition, differs }: Variant,
+  secretOf: SecretOf,
+): AgentImportItem['variants'][number] => ({
   ...source,
   type: definition.type,
   ...shownDefinition(definition),
   differs: [...differs],
+  values: comparedValues(candidate.definition, definition, secretOf),
 })
 
 const refusedItem = ({ source, definition, reason }: RefusedEntry): AgentImportItem => ({
@@ -214,6 +225,7 @@ const refusedItem = ({ source, definition, reason }: RefusedEntry): AgentImportI
   found_in: [source],
   variants: [],
   reason,
+  approved: true,
   ...(definition ? factsOf(definition, true) : NO_FACTS),
   notes: [],
 })

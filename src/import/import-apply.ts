@@ -4,6 +4,7 @@ import type { Carrier } from '../kernel/secrets/mask-secrets.ts'
 import { secretNamesIn } from '../servers/shared/definition/definition-references.ts'
 import { moveSecrets } from '../servers/shared/definition/move-secrets.ts'
 import { npxPackage } from '../servers/shared/definition/npx-package.ts'
+import type { ForAgents } from '../servers/shared/server-fields.ts'
 import type { ImportOptions } from './import.schema.ts'
 import type { Plan } from './import-plan.ts'
 import type { ServerKinds } from './stdio-and-http-servers.ts'
@@ -64,7 +65,7 @@ interface Found {
 export async function register(
   { name, definition, enabled }: Found,
   id: string | null,
-  options: ImportOptions,
+  options: ImportOptions & { readonly agents?: ForAgents },
   deps: RegisterDeps,
   by: Caller,
 ): Promise<Done> {
@@ -76,12 +77,13 @@ export async function register(
     await kinds.change(applied.type, id, { ...cwd, ...applied }, by)
     return { notes }
   }
+  const { start_mode, agents } = options
+  const seen = agents && { agents }
   if (applied.type === 'http') {
-    const server = await kinds.add('http', { name, ...applied, enabled }, by)
+    const server = await kinds.add('http', { name, ...applied, enabled, ...seen }, by)
     return { id: server.id, notes }
   }
-  const { start_mode } = options
-  const fields = { name, ...applied, ...asContainer(applied), ...(start_mode && { start_mode }) }
+  const fields = { name, ...applied, ...asContainer(applied), ...(start_mode && { start_mode }), ...seen }
   const server = await kinds.add('stdio', fields, by)
   if (!enabled) await kinds.stop(server.id, by) // as a person would stop it
   return { id: server.id, notes }

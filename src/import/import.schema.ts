@@ -1,5 +1,5 @@
 import * as Type from 'typebox'
-import { ProjectPath } from '../agents/read/agents.schema.ts'
+import { ComparedValues, ProjectPath } from '../agents/read/agents.schema.ts'
 import { component, orNull } from '../kernel/rest-parts.ts'
 import {
   anyObject,
@@ -16,7 +16,7 @@ import {
 import { type Carrier, maskArgs, maskCommand, maskUrl } from '../kernel/secrets/mask-secrets.ts'
 import { plainSecretsIn } from '../servers/shared/definition/move-secrets.ts'
 import { npxPackage } from '../servers/shared/definition/npx-package.ts'
-import { ServerName } from '../servers/shared/server-fields.ts'
+import { ForAgents, ServerName } from '../servers/shared/server-fields.ts'
 import { isolationInput } from '../servers/stdio/isolation-settings.ts'
 import { ExportFile, FORMAT, Passphrase } from './read/export-file/export-file.schema.ts'
 import { outgoingReferences } from './translate/translate-definition-references.ts'
@@ -95,6 +95,7 @@ export const SnippetInput = partial({
   }),
   ...importOptions,
   ...isolationInput,
+  agents: ForAgents,
 })
 export type SnippetInput = Type.Static<typeof SnippetInput>
 component({ SnippetInput }, 'A snippet with servers to import', {
@@ -187,6 +188,7 @@ const Variant = Type.Object({
   type: Transport,
   ...shownFields,
   differs: texts('Where it differs from the item', { examples: [['env GITHUB_TOKEN']] }),
+  values: ComparedValues,
 })
 
 export const AgentImportReport = Type.Object({
@@ -205,6 +207,9 @@ export const AgentImportReport = Type.Object({
         'Other definitions of the same name. Each is an item of its own, because it is another server: its agent uses other values',
     }),
     reason: orNull(Type.String()),
+    approved: boolean(
+      'false: it is only in a file of a repository, and its agent has not been allowed to start it. It is not part of a default choice',
+    ),
     ...factFields,
     notes: Type.Array(Type.String()),
   }),

@@ -76,14 +76,14 @@ checkCommands(OWN, seeded, () => ({
   enable: {
     ok: [
       ['echo', '--in', 'codex', '--dry-run'],
-      ['echo', '--in', 'codex'],
+      ['echo', '--in', 'codex', '--yes'],
     ],
     fails: [['echo'], 2],
   },
   disable: {
     ok: [
       ['echo', '--in', 'codex', '--dry-run'],
-      ['echo', '--in', 'codex'],
+      ['echo', '--in', 'codex', '--yes'],
     ],
     fails: [['echo', '--in', 'zzz'], 5],
   },
@@ -136,7 +136,7 @@ test('agents are shown with their files, connected with a diff and a backup, and
   // It keeps its one server, which Toolroom does not have, and gains none; with --all it would gain all.
   expect(plan.stdout).toMatch(/^ {2}Servers {6}1 → 1$/m)
   expect(plan.stdout).toMatch(/^ {2}Stays {8}other: as in the file now$/m)
-  expect(plan.stdout).toMatch(/^ {2}Not added {4}\d+ other servers$/m)
+  expect(plan.stdout).toMatch(/^ {2}Not added {4}\d+ other servers?$/m)
   const all = await cli('agents', 'connect', 'cursor', '--all', '--dry-run')
   expect(all.stdout).toMatch(/^ {2}Servers {6}1 → \d+, and all that are added later$/m)
   expect(all.stdout).toMatch(/^ {2}It gains {5}.*\becho\b/m)
@@ -157,8 +157,17 @@ test('agents are shown with their files, connected with a diff and a backup, and
     '✓ cursor  sees echo through the gateway\n',
   )
   expect(readFileSync(file, 'utf8')).toBe(connected)
-  // Directly, it changes the file.
-  expect((await cli('enable', 'echo', '--in', 'codex')).stdout).toMatch(
+  // Who sees a new server is said, and can be named.
+  const added = await cli('add', 'late', '--agents', 'cursor', '--json', '--', 'node')
+  expect(JSON.parse(added.stdout).items).toMatchObject([
+    { id: 'late', enabled: [], used_by_agents: ['cursor'] },
+  ])
+  expect((await cli('add', 'later', '--', 'node')).stdout).toMatch(/^ {2}agents None of them sees it yet\./m)
+  // Directly, it changes the file, which needs a yes.
+  const asked = await cli('enable', 'echo', '--in', 'codex')
+  expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes') })
+  expect(asked.stderr).toContain('+[mcp_servers.echo]')
+  expect((await cli('enable', 'echo', '--in', 'codex', '--yes')).stdout).toMatch(
     /^✓ codex {2}~[\\/]\.codex[\\/]config\.toml/,
   )
   const toml = join(service.home, '.codex', 'config.toml')
@@ -166,9 +175,9 @@ test('agents are shown with their files, connected with a diff and a backup, and
   expect((await cli('disable', 'echo', '--in', 'codex', '--dry-run')).stdout).toMatch(
     /^-\[mcp_servers\.echo\]$/m,
   )
-  expect((await cli('disable', 'echo', '--in', 'codex')).code).toBe(0)
+  expect((await cli('disable', 'echo', '--in', 'codex', '--yes')).code).toBe(0)
   expect(readFileSync(toml, 'utf8')).toBe('model = "o4"\n')
-  const some = await cli('enable', 'echo', '--in', 'codex,zed', '--json')
+  const some = await cli('enable', 'echo', '--in', 'codex,zed', '--yes', '--json')
   expect(some.code).toBe(9)
   expect(JSON.parse(some.stdout).items).toContainEqual(
     expect.objectContaining({

@@ -54,7 +54,7 @@ test('install shows its phases on stderr, adds a server and enables it in an age
   mkdirSync(join(home, '.cursor')) // an agent that is installed
   writeFileSync(join(home, '.cursor', 'mcp.json'), '{}')
   const cli = (...argv: string[]) => runCli(cliEnv(service), argv)
-  const installed = await cli('install', 'grows@1.0.0', '--add', '--agents', 'curs')
+  const installed = await cli('install', 'grows@1.0.0', '--add', '--agents', 'curs', '--yes')
   const phases = installed.stderr.match(/^✓ \w+/gm)
   expect(phases).toEqual(['✓ resolving', '✓ installing', '✓ checking', '✓ finishing', '✓ creating'])
   expect(installed).toMatchObject({ code: 0 })

@@ -81,6 +81,7 @@ export async function openEdit(home: string) {
     secretOf: () => undefined,
     isSet: () => false,
     asImported: () => null,
+    usersOf: () => [],
   }
   const onTrouble = (_: string, error: unknown) => {
     throw error

@@ -1,3 +1,6 @@
+import type { Agent } from './agent-record.ts'
+import type { Json } from './json-value.ts'
+import { readEntry } from './read-entry.ts'
 import type { Definition } from './server-definition.ts'
 
 /** The entry through which an agent reaches all servers. */
@@ -62,3 +65,7 @@ export function readGatewayEntry(
   const path = isOurs ? /\/mcp(?:\/([\w.-]+))?$/.exec(definition.url) : null
   return path ? { serverId: path[1] ?? null, bridge: false, starts: false } : undefined
 }
+
+/** Whether the value of an entry leads to the gateway. */
+export const leadsToGateway = (agent: Agent, name: string, value: Json | undefined): boolean =>
+  value !== undefined && readGatewayEntry(readEntry(agent, name, value).definition) !== undefined

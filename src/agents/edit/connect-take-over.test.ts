@@ -296,6 +296,120 @@ describe('connecting with take_over', () => {
     expect(unknown.statusCode).toBe(422)
   })
 
+  test('with keep_names each entry keeps its name and its other fields, and leads to its server alone, with the names of its tools', async () => {
+    const { home, service, names, text } = await openWithServers()
+    const file = FILE.replace('"mine": {', '"mine": {"autoApprove":["echo"],')
+    put(home, '.cursor/mcp.json', file)
+    await register(service, 'crash')
+    const input = { take_over: true, keep_names: true }
+    const dry = await done(service, 'POST', '/cursor/connect', { ...input, dry_run: true })
+    expect([text(), await keys(service)]).toEqual([file, []])
+    expect(dry.gateway).toMatchObject({
+      servers: ['echo'],
+      keep_names: true,
+      gained: [],
+      kept: ['theirs', 'hidden'],
+      not_added: 1,
+    })
+    expect(dry.gateway?.after).toEqual(dry.gateway?.before)
+    expect(dry.gateway?.replaced[0]?.tools).toContainEqual({ before: 'echo', after: 'echo' })
+    expect(await done(service, 'POST', '/cursor/connect', input)).toMatchObject({
+      parked: ['mine'],
+      updated: ['mine'],
+      added: [],
+    })
+    expect(names()).toEqual(['mine', 'theirs', 'hidden'])
+    const { url, headers, ...rest } = JSON.parse(text()).mcpServers.mine
+    expect([url, rest]).toEqual([`${service.address}/mcp/echo`, { autoApprove: ['echo'] }])
+    const ask = async (at: string, method: string) => {
+      const params = {
+        protocolVersion: '2025-06-18',
+        capabilities: {},
+        clientInfo: { name: 'x', version: '1' },
+      }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method, params })
+      return fetch(at, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body })
+    }
+    expect((await ask(url, 'initialize')).status).toBe(200)
+    expect((await ask(`${service.address}/mcp/crash`, 'initialize')).status).toBe(404)
+    expect(await visible(service)).toEqual(['echo'])
+
+    // Again, and after a restart: the same, with a new key.
+    await done(service, 'POST', '/cursor/connect', { take_over: true })
+    expect(names()).toEqual(['mine', 'theirs', 'hidden'])
+    expect(JSON.parse(text()).mcpServers.mine.headers.Authorization).not.toBe(headers.Authorization)
+    expect(await keys(service)).toHaveLength(1)
+    const other = await service.inject({
+      method: 'POST',
+      url: '/api/agents/cursor/connect',
+      headers: AUTHORISED,
+      payload: { take_over: true, keep_names: false },
+    })
+    expect([other.statusCode, other.json().hint]).toEqual([
+      422,
+      expect.stringContaining('Disconnect Cursor first'),
+    ])
+
+    // Undo and redo, then a server that is added to its entries leaves with them.
+    const again = text()
+    await done(service, 'POST', '/cursor/undo')
+    await done(service, 'POST', '/cursor/undo')
+    expect(text()).toBe(file)
+    const [undone] = (await service.inject({ url: '/api/agents/cursor/history', headers: AUTHORISED })).json<{
+      items: HistoryItem[]
+    }>().items
+    await done(service, 'POST', '/cursor/undo', { backup_id: undone?.id })
+    expect(names()).toEqual(['mine', 'theirs', 'hidden'])
+    await done(service, 'POST', '/cursor/connect', input)
+    await done(service, 'PUT', '/cursor/servers', { via: 'gateway', server_ids: ['crash'] })
+    expect(names()).toEqual(['mine', 'theirs', 'hidden', 'crash'])
+    expect(again).not.toBe(text())
+    await done(service, 'POST', '/cursor/disconnect')
+    expect([text(), await keys(service)]).toEqual([file, []])
+  })
+
+  test('keep_names needs a take-over, and leads to no other servers than those of the entries', async () => {
+    const { service, text } = await openWithServers()
+    for (const payload of [{ keep_names: true }, { keep_names: true, take_over: true, servers: 'all' }]) {
+      const url = '/api/agents/cursor/connect'
+      const refused = await service.inject({ method: 'POST', url, headers: AUTHORISED, payload })
+      expect(refused.statusCode).toBe(422)
+    }
+    await done(service, 'POST', '/cursor/connect', { take_over: true })
+    const payload = { keep_names: true, take_over: true }
+    const url = '/api/agents/cursor/connect'
+    const refused = await service.inject({ method: 'POST', url, headers: AUTHORISED, payload })
+    expect(refused.json().detail).toContain('is connected with one entry for all servers')
+    await done(service, 'POST', '/cursor/disconnect')
+    expect(text()).toBe(FILE)
+  })
+
+  test("a user's own entry that is disabled leaves the file where the agent has no switch, and comes back as it was", async () => {
+    const { home, service, names, text } = await openWithServers()
+    const file = FILE.replace('"mine": {', '"mine": {"autoApprove":["echo"],')
+    put(home, '.cursor/mcp.json', file)
+    const put_ = (body: object) => done(service, 'PUT', '/cursor/servers', body)
+    expect(await put_({ disable: ['mine'], dry_run: true })).toMatchObject({
+      changed: true,
+      updated: ['mine'],
+    })
+    await put_({ disable: ['mine'] })
+    expect(names()).toEqual(['theirs', 'hidden'])
+    expect((await agentView(service, 'cursor')).servers).toContainEqual(
+      expect.objectContaining({ name: 'mine', parked: true, managed: false, linked_server_id: 'echo' }),
+    )
+    await put_({ server_ids: ['echo'], enable: true })
+    expect(text()).toBe(file)
+    expect((await agentView(service, 'cursor')).managed_count).toBe(0)
+    for (const back of ['undo', 'restore', 'remove']) {
+      await put_({ disable: ['mine'] })
+      if (back === 'undo') await done(service, 'POST', '/cursor/undo')
+      else if (back === 'restore') await post(service, '/api/backups/restore', { agent_type: 'cursor' })
+      else await done(service, 'DELETE', '/cursor/servers')
+      expect([back, text()]).toEqual([back, file])
+    }
+  })
+
   test('a server that is not known is named, and nothing is chosen or written', async () => {
     const { service, text } = await openWithServers()
     const response = await post(service, '/api/agents/cursor/connect', { servers: ['echo', 'ecko'] })

@@ -6,9 +6,14 @@ import {
   keepMaskedValues,
   originOf,
 } from '../../servers/shared/masked-values.ts'
+import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
 import { forAgent } from '../catalogue/agent-reference-syntax.ts'
-import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'
+import { hashOf, isMap, type Json, type Path, withValue } from '../catalogue/json-value.ts'
+import { type Definition, NotSupported, type RegisteredServer } from '../catalogue/server-definition.ts'
+import { updateOf } from '../catalogue/update-entry.ts'
+import { writeEntry } from '../catalogue/write-entry.ts'
+import type { Operation } from '../formats/apply-operations.ts'
 import type { EntryInput } from './edit.schema.ts'
 
 /** An entry as a request asks for it. */
@@ -83,4 +88,39 @@ function remote(given: Remote, current: Definition | null): Definition {
     url,
     headers: keepMaskedValues('headers', given.headers, isSameOrigin ? before.headers : {}),
   }
+}
+
+/** Fields of the old entry that are not part of a definition stay: approvals, timeouts, unknown fields. */
+export function entryValue(
+  { agent, platform }: ConfigTarget,
+  name: string,
+  before: Json | null,
+  definition: Definition,
+): Json {
+  try {
+    if (!isMap(before)) return writeEntry(agent, name, definition, platform.os)
+    return updateOf(agent, name, before, definition, platform.os).reduce<Json>(
+      (value, { field, value: next }) => withValue(value, field, next) ?? {},
+      before,
+    )
+  } catch (error) {
+    if (error instanceof NotSupported) throw new AppError('not_supported', error.message)
+    throw error
+  }
+}
+
+/** Field by field, so that comments between the fields stay. */
+export function fieldChanges(path: Path, before: Json, after: Json, depth = 0): Operation[] {
+  if (!isMap(before) || !isMap(after) || depth > 1)
+    return hashOf(before) === hashOf(after) ? [] : [{ path, value: after }]
+  const gone = Object.keys(before).filter((name) => !Object.hasOwn(after, name))
+  return [
+    ...gone.map((name) => ({ path: [...path, name], value: undefined })),
+    ...Object.entries(after).flatMap(([name, value]) => {
+      const old = Object.hasOwn(before, name) ? before[name] : undefined
+      return old === undefined
+        ? [{ path: [...path, name], value }]
+        : fieldChanges([...path, name], old, value, depth + 1)
+    }),
+  ]
 }

@@ -12,7 +12,7 @@ import {
   textOrNull,
   texts,
 } from '../../kernel/schema-fields.ts'
-import { BackupAction, ProjectPath, Revision } from '../read/agents.schema.ts'
+import { BackupAction, ComparedValues, ProjectPath, Revision } from '../read/agents.schema.ts'
 
 const Text = Type.String({ maxLength: 32_768 })
 const Values = mapOf('^[^\\u0000-\\u001f\\u007f]{1,256}$', Text, 256)
@@ -69,6 +69,12 @@ export const PutServers = partial({
     maxItems: 500,
     description: 'Names of entries to remove in the same change; only with `via: direct`',
   }),
+  disable: Type.Array(Name, {
+    minItems: 1,
+    maxItems: 500,
+    description:
+      "Names of entries to switch off: by the agent's own switch, or they leave the file and are kept as they are. `enable` of their server brings them back; only with `via: direct`",
+  }),
   mode: Type.Enum(['merge', 'replace'], {
     default: 'merge',
     description: '`replace` also removes the other entries that Toolroom manages in this file',
@@ -121,6 +127,11 @@ const bridge = flag('Write a local command instead of a URL; always used for age
 const takeOver = flag(
   'Park the entries in this file whose servers the gateway offers to the agent, so that it does not get their tools twice. `disconnect` restores them',
 )
+const keepNames = Type.Optional(
+  boolean(
+    'With `take_over`: the agent keeps an entry for each server, under its old name, which leads to `/mcp/{server_id}`. So its tools keep their names. If omitted: as it is connected now, else one entry for all',
+  ),
+)
 const chosen = Type.Union(
   [
     Type.Literal('all'),
@@ -132,9 +143,10 @@ const chosen = Type.Union(
     examples: [['github']],
   },
 )
-const Connect = partial({ bridge, take_over: takeOver, servers: chosen, ...options })
+const Connect = partial({ bridge, take_over: takeOver, keep_names: keepNames, servers: chosen, ...options })
 component({ ConnectInput: Connect }, 'How to connect the agent')
 export const ConnectInput = Type.Union([Connect, Type.Null()])
+export type ConnectInput = Type.Static<typeof ConnectInput>
 const Disconnect = partial(options)
 export type ChangeOptions = Type.Static<typeof Disconnect>
 component({ DisconnectInput: Disconnect }, 'From which file to remove the entry')
@@ -166,7 +178,9 @@ export const ChangeReport = Type.Object({
   accepted: texts(
     'Entries of Toolroom that another program has changed or removed, and that stay as they are in the file',
   ),
-  parked: texts('Entries that the gateway replaces. They left the file and are kept by Toolroom'),
+  parked: texts(
+    'Entries that the gateway replaces. They left the file, or lead to the gateway, and are kept by Toolroom',
+  ),
   restored: texts('Parked entries that are back in the file'),
   doubled: objects('Tools that the agent gets twice: from its own entry and from the gateway', {
     name: text("The agent's own entry", { examples: ['github'] }),
@@ -179,12 +193,19 @@ export const ChangeReport = Type.Object({
         servers: orNull(
           texts('The servers that it sees at the gateway. Null: all, also those that are added later'),
         ),
+        keep_names: boolean('It has an entry for each server, under its old name, and not one for all'),
         before: Usable,
         after: Usable,
         gained: texts('Servers that it could not use before', { examples: [['slack']] }),
-        replaced: objects('Entries that leave the file, and where their tools are afterwards', {
+        replaced: objects('Entries that lead to the gateway afterwards, and where their tools are then', {
           name: Type.String({ examples: ['memory'] }),
           server_id: Type.String({ examples: ['memory-cursor'] }),
+          shared_with: texts('The other agents that have this server', { examples: [['claude-code']] }),
+          variants: objects('Servers of the same name with other values, which it does not get', {
+            server_id: Type.String({ examples: ['memory'] }),
+            agents: texts('The agents that have it', { examples: [['claude-code']] }),
+            values: ComparedValues,
+          }),
           tools: objects('Empty if they are not known yet', {
             before: Type.String({ examples: ['read_graph'] }),
             after: Type.String({ examples: ['memory-cursor__read_graph'] }),

@@ -4,14 +4,22 @@ import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { FactBus } from '../../kernel/fact-bus.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
 import type { ConfigTarget, Platform } from '../catalogue/agent-catalogue.ts'
-import { GATEWAY_ENTRY, gatewayEntry, readGatewayEntry } from '../catalogue/gateway-entry.ts'
+import { readGatewayEntry } from '../catalogue/gateway-entry.ts'
 import type { RegisteredServer } from '../catalogue/server-definition.ts'
 import { agentOf, assertMayChange, configTarget, recordOf } from '../files/config-target.ts'
-import type { OwnershipStore } from '../files/ownership-store.ts'
-import { hasForeignEntry, planConnect } from './connect-plan.ts'
+import { keepsNamesIn, type OwnershipStore } from '../files/ownership-store.ts'
+import { registeredAs } from '../read/server-identity.ts'
+import { type ConnectDeps, leadingEntry, planConnect, refuseUnknown } from './connect-plan.ts'
 import { type DesiredEntry, desiredFromInput, desiredFromServer } from './desired-entry.ts'
-import type { AddHttpServer, ChangeOptions, ChangeReport, EntryInput, PutServers } from './edit.schema.ts'
-import { type CurrentConfig, type Plan, planRemove, planSet } from './entry-plan.ts'
+import type {
+  AddHttpServer,
+  ChangeOptions,
+  ChangeReport,
+  ConnectInput,
+  EntryInput,
+  PutServers,
+} from './edit.schema.ts'
+import { type CurrentConfig, type Plan, planSet } from './entry-plan.ts'
 import {
   auditOf,
   currentConfig,
@@ -23,21 +31,16 @@ import {
   reportOf,
 } from './file-plan.ts'
 import type { FileWriter, OpenFiles, PlannedChange } from './file-writer.ts'
-import type { Choice, GatewayOffers } from './gateway-change.ts'
+import type { Choice } from './gateway-change.ts'
 import { type GatewayKeys, type KeyKind, keyName, keysAfter } from './gateway-keys.ts'
-import type { EntryServers } from './take-over.ts'
+import { planDisconnect, planRemove } from './removal-plans.ts'
 
-export interface EditDeps {
+export interface EditDeps extends ConnectDeps {
   readonly platform: Platform
   readonly facts: FactBus
   readonly writer: FileWriter
   readonly ownership: OwnershipStore
-  readonly gateway: GatewayKeys
   readonly registered: () => Promise<readonly RegisteredServer[]>
-  readonly offers: GatewayOffers
-  readonly secretOf: EntryServers['secretOf']
-  readonly isSet: EntryServers['isSet']
-  readonly asImported: EntryServers['asImported']
 }
 
 interface Change {
@@ -48,11 +51,15 @@ interface Change {
   readonly keyKind?: KeyKind
 }
 
-interface ConnectOptions extends ChangeOptions {
-  readonly bridge?: boolean
-  readonly replace?: boolean
-  readonly take_over?: boolean
-  readonly servers?: 'all' | readonly string[]
+type ConnectOptions = NonNullable<ConnectInput> & { readonly replace?: boolean }
+
+/** What happens to other entries than those that are set. */
+interface Others {
+  readonly replace: boolean
+  readonly remove?: PutServers['remove'] | undefined
+  readonly disable?: PutServers['disable'] | undefined
+  /** To find the servers behind those that are disabled. */
+  readonly registered?: readonly RegisteredServer[]
 }
 
 /** Changes of agents' files. Each is written atomically and can be undone. */
@@ -67,23 +74,25 @@ export class Edit {
 
   /** Adds or updates entries: those of the request, of registered servers, or of the gateway. */
   async set(agent: string, input: PutServers, by: Caller): Promise<ChangeReport> {
-    const { servers, server_ids, enable, remove, mode = 'merge', via, ...options } = input
+    const { servers, server_ids, enable, remove, disable, mode = 'merge', via, ...options } = input
     const replace = mode === 'replace'
     if (via === 'gateway' && servers)
       throw invalidField('/via', 'must be direct for servers; send server_ids instead')
-    if (via === 'gateway' && remove) throw invalidField('/remove', 'must not be given with the gateway')
+    for (const [field, names] of Object.entries({ remove, disable }))
+      if (via === 'gateway' && names) throw invalidField(`/${field}`, 'must not be given with the gateway')
     if (via === 'gateway')
       return server_ids
         ? this.#setThroughGateway(agent, server_ids, options, replace, by)
         : this.connect(agent, { ...options, replace }, by)
     const known = agentOf(agent)
     if (servers && server_ids) throw invalidField('/servers', 'must not be given together with server_ids')
-    if (!servers && !server_ids && !remove)
-      throw invalidField('/servers', 'must be given, or server_ids, or remove')
+    if (!servers && !server_ids && !remove && !disable)
+      throw invalidField('/servers', 'must be given, or server_ids, remove or disable')
     const desired = Object.entries(servers ?? {}).map(([name, entry]) => desiredFromInput(name, entry))
     for (const id of server_ids ?? [])
       desired.push({ ...desiredFromServer(known, await this.#find(id)), ...(enable && { enabled: true }) })
-    return this.#put(agent, options, by, desired, replace, remove)
+    const registered = disable ? await this.#deps.registered() : []
+    return this.#put(agent, options, by, desired, { replace, remove, disable, registered })
   }
 
   async addHttp(agent: string, input: AddHttpServer, by: Caller): Promise<ChangeReport> {
@@ -102,7 +111,7 @@ export class Edit {
         throw invalidField('/server_id', 'must be an HTTP server')
       desired = { ...desiredFromServer(agentOf(agent), server), name: name ?? server.id, enabled }
     }
-    return this.#put(agent, options, by, [desired], false)
+    return this.#put(agent, options, by, [desired], { replace: false })
   }
 
   /** Without names, all managed entries are removed. */
@@ -126,28 +135,24 @@ export class Edit {
 
   async #connect(
     agent: string,
-    { bridge = false, replace = false, take_over = false, servers: asked, ...options }: ConnectOptions,
+    { bridge = false, replace = false, take_over = false, keep_names, servers, ...options }: ConnectOptions,
     by: Caller,
   ): Promise<ChangeReport> {
-    const { gateway } = this.#deps
-    const { http } = agentOf(agent)
-    const isBridge = bridge || http === null
+    const { gateway, ownership } = this.#deps
+    const target = this.#targetOf(agent, options)
+    const keepsNames = keep_names ?? (take_over && keepsNamesIn(recordOf(ownership, target.config)))
+    if (keepsNames && !take_over) throw invalidField('/keep_names', 'needs take_over')
+    if (keepsNames && servers !== undefined)
+      throw invalidField('/servers', 'must not be given with keep_names: the agent sees those of its entries')
+    const isBridge = bridge || target.agent.http === null
     if (isBridge && !options.dry_run) await gateway.program.keep()
     const registered = await this.#deps.registered()
-    if (Array.isArray(asked)) refuseUnknown(asked, registered)
-    return this.change(this.#targetOf(agent, options), options, by, {
+    if (Array.isArray(servers)) refuseUnknown(servers, registered)
+    const connection = { registered, asked: servers, isTakeOver: take_over, keepsNames, replace, isBridge }
+    return this.change(target, options, by, {
       action: 'set',
-      keyKind: 'connect',
-      plan: (target, current, key) => {
-        const entry = this.#gatewayEntry(GATEWAY_ENTRY, null, key, isBridge)
-        return planConnect(
-          target,
-          current,
-          entry,
-          { ...this.#deps, registered },
-          { asked, take_over, replace },
-        )
-      },
+      keyKind: keepsNames ? 'gateway' : 'connect',
+      plan: (file, current, key) => planConnect(this.#deps, connection, file, current, key),
     })
   }
 
@@ -155,7 +160,7 @@ export class Edit {
     const target = this.#targetOf(agent, options)
     return this.change(target, options, by, {
       action: 'remove',
-      plan: (_, current) => planRemove(target, current, hasForeignEntry(current) ? [] : [GATEWAY_ENTRY]),
+      plan: (_, current) => planDisconnect(target, current),
     })
   }
 
@@ -267,19 +272,26 @@ export class Edit {
     }
   }
 
-  /** Adds or updates these entries, and removes others: by name, or with `replace` all that are managed. */
+  /** Adds or updates these entries, and removes or disables others: by name, or with `replace` all that are managed. */
   #put(
     agent: string,
     options: ChangeOptions,
     by: Caller,
     desired: readonly DesiredEntry[],
-    replace: boolean,
-    remove?: readonly string[],
+    { replace, remove, disable = [], registered = [] }: Others,
   ): Promise<ChangeReport> {
     const target = this.#targetOf(agent, options)
     return this.change(target, options, by, {
       action: 'set',
-      plan: (_, current) => planSet(target, current, desired, { replace, remove }),
+      plan: (_, current) => {
+        const definitionOf = (name: string) =>
+          current.entries.find((entry) => entry.name === name)?.definition
+        const off = disable.map((name) => {
+          const server = registeredAs(definitionOf(name) ?? null, registered)
+          return { name, server_id: server?.id ?? null }
+        })
+        return planSet(target, current, desired, { replace, remove, disable: off })
+      },
     })
   }
 
@@ -299,20 +311,17 @@ export class Edit {
       action: 'set',
       keyKind: 'gateway',
       plan: (target, current, key) => {
+        const leading = (name: string, serverId: string, isBridge: boolean) =>
+          leadingEntry(this.#deps, { name, serverId, key, isBridge })
         const others = current.entries.flatMap(({ name, definition }) => {
           const existing = Object.hasOwn(current.owned, name) ? readGatewayEntry(definition) : undefined
           if (replace || !existing || existing.serverId === null || named.has(existing.serverId)) return []
-          return [this.#gatewayEntry(name, existing.serverId, key, existing.bridge)]
+          return [leading(name, existing.serverId, existing.bridge)]
         })
-        const desired = [...servers.map(({ id }) => this.#gatewayEntry(id, id, key, isBridge)), ...others]
+        const desired = [...servers.map(({ id }) => leading(id, id, isBridge)), ...others]
         return planSet(target, current, desired, { replace })
       },
     })
-  }
-
-  #gatewayEntry(name: string, serverId: string | null, key: string, bridge: boolean): DesiredEntry {
-    const definition = () => gatewayEntry(this.#deps.gateway, { key, serverId, bridge })
-    return { name, server_id: serverId, definition, enabled: undefined }
   }
 
   #targetOf(agent: string, options: ChangeOptions): ConfigTarget {
@@ -332,15 +341,10 @@ export class Edit {
   }
 }
 
-function refuseUnknown(ids: readonly string[], registered: readonly RegisteredServer[]): void {
-  for (const [index, id] of ids.entries())
-    if (!registered.some((server) => server.id === id))
-      throw invalidField(`/servers/${index}`, `must be the id of a server: no server has the id '${id}'`)
-}
-
 /** The entries that change. */
-const namesIn = ({ added, updated, removed, takenNow, restored }: Plan): string[] =>
-  [added, updated, removed, takenNow, restored].flat()
+const namesIn = ({ added, updated, removed, takenNow, restored }: Plan): string[] => [
+  ...new Set([added, updated, removed, takenNow, restored].flat()),
+]
 
 export function publishChange(facts: FactBus, { agent, config }: ConfigTarget): void {
   const { scope, path } = config

@@ -1,18 +1,17 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { ConfigFile, ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { type Switch, switchOf } from '../catalogue/enable-switch.ts'
-import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
-import { hashOf, isMap, type Json, type Path, valueAt, withValue } from '../catalogue/json-value.ts'
+import { GATEWAY_ENTRY, leadsToGateway, readGatewayEntry } from '../catalogue/gateway-entry.ts'
+import { hashOf, type Json, type Path, valueAt, withValue } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
-import { type Definition, NotSupported } from '../catalogue/server-definition.ts'
-import { updateOf } from '../catalogue/update-entry.ts'
-import { checkName, keyOf, writeEntry } from '../catalogue/write-entry.ts'
+import { checkName, keyOf } from '../catalogue/write-entry.ts'
+import type { Patch } from '../diff/text-patch.ts'
 import type { FileRecord, OwnedEntry, TakenEntry } from '../files/ownership-store.ts'
 import type { Content } from '../files/read-config.ts'
 import type { Operation } from '../formats/apply-operations.ts'
 import { driftOf } from '../read/drift.ts'
 import { containersIn, type Entry, stepTo } from '../read/read-entries.ts'
-import type { DesiredEntry } from './desired-entry.ts'
+import { type DesiredEntry, entryValue, fieldChanges } from './desired-entry.ts'
 import type { ChangeReport } from './edit.schema.ts'
 
 /** An operation on another file of the agent, such as its list of disabled servers. */
@@ -39,6 +38,9 @@ export interface Plan {
   readonly takenNow: readonly string[]
   /** Entries that were taken over and are back in the file. */
   readonly restored: readonly string[]
+  /** The user's own entries that this change switches off, and one that it brings back. */
+  readonly parkedNow: readonly string[]
+  readonly unparked: Patch | null
   /** Entries whose tools the agent gets from the gateway, too. */
   readonly doubled: readonly Doubled[]
   readonly warnings: readonly string[]
@@ -67,50 +69,29 @@ export interface CurrentConfig {
   readonly taken: readonly TakenEntry[]
 }
 
+interface SetOptions {
+  readonly replace: boolean
+  readonly remove?: readonly string[] | undefined
+  /** Entries to switch off, with the registered servers behind them. */
+  readonly disable?: readonly { readonly name: string; readonly server_id: string | null }[]
+}
+
 /** Adds or updates the desired entries, and removes others: by name, or with `replace` all that are managed. */
 export function planSet(
   target: ConfigTarget,
   current: CurrentConfig,
   desired: readonly DesiredEntry[],
-  { replace, remove = [] }: { readonly replace: boolean; readonly remove?: readonly string[] | undefined },
+  { replace, remove = [], disable = [] }: SetOptions,
 ): Plan {
   const draft = new Draft(target, current)
   const keyIn = (name: string) => keyOf(target.agent, name)
   for (const each of desired) draft.put(each)
   for (const name of remove) draft.remove(keyIn(name))
+  for (const each of disable) draft.disable(each.name, each.server_id)
   if (replace) {
     const kept = new Set(desired.map(({ name }) => keyIn(name)))
     for (const name of Object.keys(current.owned)) if (!kept.has(name)) draft.remove(name)
   }
-  return draft.plan
-}
-
-/** Without names, all managed entries are removed. */
-export function planRemove(
-  target: ConfigTarget,
-  current: CurrentConfig,
-  names: readonly string[] = managedIn(current),
-): Plan {
-  const draft = new Draft(target, current)
-  for (const name of names) draft.remove(keyOf(target.agent, name))
-  return draft.plan
-}
-
-/**
- * Removes everything of ours, and returns what was parked. Entries that were there before us and that we have updated get
- * their former value from `originals`.
- */
-export function planRestore(
-  target: ConfigTarget,
-  current: CurrentConfig,
-  originals: ReadonlyMap<string, Json>,
-): Plan {
-  const draft = new Draft(target, current)
-  for (const name of managedIn(current)) {
-    const original = name === GATEWAY_ENTRY ? undefined : originals.get(name)
-    if (original === undefined || !draft.restore(name, original)) draft.remove(name)
-  }
-  draft.restoreTaken()
   return draft.plan
 }
 
@@ -124,14 +105,8 @@ export function planKeep(target: ConfigTarget, current: CurrentConfig, keep: 'mi
   return draft.plan
 }
 
-/** Those that were taken over come first: the gateway entry would bring them back. */
-const managedIn = ({ owned, taken }: CurrentConfig): string[] => [
-  ...taken.flatMap((entry) => (entry.owned ? [entry.name] : [])),
-  ...Object.keys(owned),
-]
-
 /** A plan that is being made, entry by entry. */
-class Draft {
+export class Draft {
   readonly #target: ConfigTarget
   readonly #current: CurrentConfig
   readonly #owned: Map<string, OwnedEntry>
@@ -145,7 +120,9 @@ class Draft {
     restored: [] as string[],
     warnings: [] as string[],
     accepted: [] as string[],
+    parkedNow: [] as string[],
   }
+  #unparked: Patch | null = null
   #taken: readonly TakenEntry[]
 
   constructor(target: ConfigTarget, current: CurrentConfig) {
@@ -157,14 +134,27 @@ class Draft {
 
   get plan(): Plan {
     const entries = Object.fromEntries(this.#owned)
-    return { ...this.#lists, entries, taken: this.#taken, takenNow: [], doubled: [] }
+    return {
+      ...this.#lists,
+      entries,
+      taken: this.#taken,
+      takenNow: [],
+      doubled: [],
+      // A patch leads back to a file in which nothing else changes.
+      unparked: this.#lists.operations.length === 1 ? this.#unparked : null,
+    }
   }
 
   put({ name, server_id, definition: desired, enabled }: DesiredEntry): void {
+    const own = [...this.#owned].find(([, each]) => each.own && each.server_id === server_id)
+    if (own && enabled) {
+      this.unpark(own[0])
+      return
+    }
     const { agent } = this.#target
     const problem = checkName(agent, name)
     if (problem !== null) throw invalidName(problem)
-    const key = keyOf(agent, name)
+    const key = this.#existing(name) ? name : keyOf(agent, name)
     const existing = this.#existing(key)
     const parked = this.#owned.get(key)?.parked ?? null
     const parkedDefinition = parked === null ? null : readEntry(agent, key, parked).definition
@@ -174,6 +164,8 @@ class Draft {
     const isOff = enabled === false || (enabled === undefined && !existing && parked !== null)
     const change = isOff || enabled === true ? this.#switch(key, !isOff, path) : undefined
     if (change?.kind === 'in_entry') value = withValue(value, [change.field], change.value) as Json
+    const isOurs = this.isReplaced(key)
+    if (isOurs && !readGatewayEntry(definition)) this.#forgetTaken(key)
     if (change?.kind === 'none' && isOff) {
       this.#lists.warnings.push(
         `${change.reason}. Toolroom keeps the entry '${key}' until it is enabled again`,
@@ -183,7 +175,9 @@ class Draft {
       this.#lists[existing ? 'updated' : 'added'].push(key)
       return
     }
-    const operations = existing ? fieldChanges(path, existing.value, value) : [{ path, value }]
+    // The file without the take-over has another value there.
+    const isWhole = !existing || (isOurs && !this.isReplaced(key))
+    const operations = isWhole ? [{ path, value }] : fieldChanges(path, existing.value, value)
     this.#edit(key, ...operations)
     const made_from = server_id ?? this.#owned.get(key)?.server_id ?? null
     this.#owned.set(key, { server_id: made_from, hash: hashOf(value), parked: null, value })
@@ -191,13 +185,62 @@ class Draft {
     else if (operations.length > 0 || change?.kind === 'elsewhere') this.#lists.updated.push(key)
   }
 
+  /** By the switch of the agent. Without one, the entry is kept as it is, also one of the user's own. */
+  disable(name: string, server_id: string | null): void {
+    const existing = this.#existing(name)
+    if (!existing) throw invalidName(`The file has no entry '${name.slice(0, 100)}'`)
+    const { path, value } = existing
+    const owned = this.#owned.get(name)
+    const change = this.#switch(name, false, path)
+    if (change.kind === 'in_entry') {
+      const off = withValue(value, [change.field], change.value) as Json
+      this.#edit(name, ...fieldChanges(path, value, off))
+      if (owned) this.#owned.set(name, { ...owned, hash: hashOf(off), value: off })
+    }
+    if (change.kind === 'none') {
+      this.#edit(name, { path, value: undefined })
+      const entry = { server_id: owned?.server_id ?? server_id, hash: hashOf(value), parked: value }
+      this.#owned.set(name, owned ? entry : { ...entry, own: true })
+      this.#lists.parkedNow.push(name)
+    }
+    this.#lists.updated.push(name)
+  }
+
+  /** The user's own entry is back, as it was. */
+  unpark(name: string): void {
+    const { parked = null, patch = null } = this.#owned.get(name) ?? {}
+    this.#owned.delete(name)
+    if (parked === null || this.#existing(name)) return
+    this.#edit(name, { path: this.#newPath(name), value: parked })
+    this.#unparked = patch
+    this.#lists.added.push(name)
+  }
+
+  /** What the entry is now comes back when the agent is disconnected. */
+  take({ name, path, value }: Entry, server_id: string): void {
+    const owned = this.#owned.get(name) ?? null
+    const { scope } = this.#target.config
+    this.#taken = [...this.#taken, { name, scope, server_id, path, value, owned, replaced: true }]
+  }
+
+  /** The entry leads to its server at the gateway, under the name that it has. */
+  lead({ name, path, value: before }: Entry, { server_id, definition }: DesiredEntry): void {
+    const value = entryValue(this.#target, name, before, definition(null))
+    const operations = fieldChanges(path, before, value)
+    this.#edit(name, ...operations)
+    this.#owned.set(name, { server_id, hash: hashOf(value), parked: null, value })
+    if (operations.length > 0) this.#lists.updated.push(name)
+  }
+
+  /** A named entry that replaces one of the agent's own leaves, too, and that one does not come back. */
   remove(key: string): void {
     const existing = this.#existing(key)
+    const isReplaced = this.isReplaced(key)
     if (key === GATEWAY_ENTRY) this.restoreTaken()
-    else if (!existing) this.#forgetTaken(key)
-    if (!existing && !this.#owned.has(key)) return
+    const isForgotten = key !== GATEWAY_ENTRY && (!existing || isReplaced) && this.#forgetTaken(key)
+    if (!existing && !this.#owned.has(key) && !isForgotten) return
     if (existing) {
-      this.#edit(key, { path: existing.path, value: undefined })
+      if (!isReplaced) this.#edit(key, { path: existing.path, value: undefined })
       if (existing.enabled === false) this.#switch(key, true, existing.path)
     }
     this.#owned.delete(key)
@@ -208,7 +251,10 @@ class Draft {
   restore(name: string, original: Json): boolean {
     const existing = this.#existing(name)
     if (!existing) return false
-    const operations = fieldChanges(existing.path, existing.value, original)
+    const { path, value } = existing
+    const isReplaced = this.isReplaced(name)
+    if (isReplaced) this.#taken = this.#taken.filter((entry) => !(entry.replaced && entry.name === name))
+    const operations = isReplaced ? [{ path, value: original }] : fieldChanges(path, value, original)
     this.#lists.operations.push(...operations)
     this.#owned.delete(name)
     if (operations.length > 0) this.#lists.updated.push(name)
@@ -241,30 +287,36 @@ class Draft {
     this.#lists.accepted.push(name)
   }
 
-  /** An entry that another program added again meanwhile stays as it is. */
+  /** An entry that another program added or wrote again meanwhile stays as it is. */
   restoreTaken(): void {
-    for (const { name, path, value, owned } of this.#taken) {
+    for (const { name, path, value, owned, replaced } of this.#taken) {
       const present = valueAt(this.#current.root, path)
-      if (present === undefined) {
+      const isOurs = replaced && leadsToGateway(this.#target.agent, name, present)
+      if (present === undefined || isOurs) {
         this.#lists.gatewayOperations.push({ path, value })
         this.#lists.restored.push(name)
       } else if (hashOf(present) !== hashOf(value))
         this.#lists.warnings.push(
           `'${name}' is in the file again, with other settings. It stays, and the entry from before the take-over is in the backups`,
         )
+      if (replaced) this.#owned.delete(name)
       if (owned && !this.#owned.has(name)) this.#owned.set(name, owned)
     }
     this.#taken = []
   }
 
-  /** The entry does not come back. The operation concerns the file without the take-over. */
-  #forgetTaken(key: string): void {
+  isReplaced(key: string): boolean {
+    return this.#taken.some(({ name, replaced }) => replaced && name === key)
+  }
+
+  /** The entry does not come back. The operation concerns the file without the take-over, too. */
+  #forgetTaken(key: string): boolean {
     const { scope } = this.#target.config
     const found = this.#taken.find((entry) => entry.name === key && entry.scope === scope)
-    if (!found) return
+    if (!found) return false
     this.#taken = this.#taken.filter((entry) => entry !== found)
     this.#lists.operations.push({ path: found.path, value: undefined })
-    this.#lists.removed.push(key)
+    return true
   }
 
   #existing(key: string): Entry | undefined {
@@ -272,7 +324,8 @@ class Draft {
   }
 
   #edit(key: string, ...operations: readonly Operation[]): void {
-    this.#lists[key === GATEWAY_ENTRY ? 'gatewayOperations' : 'operations'].push(...operations)
+    const isGateway = key === GATEWAY_ENTRY || this.isReplaced(key)
+    this.#lists[isGateway ? 'gatewayOperations' : 'operations'].push(...operations)
   }
 
   /** The switch depends on the key path under which the entry is, where the agent reads several. */
@@ -294,41 +347,6 @@ class Draft {
     const [found] = containersIn(agent, config, this.#current.root)
     return [...(found ?? config.keyPath), stepTo(config, key)]
   }
-}
-
-/** Fields of the old entry that are not part of a definition stay: approvals, timeouts, unknown fields. */
-function entryValue(
-  { agent, platform }: ConfigTarget,
-  name: string,
-  before: Json | null,
-  definition: Definition,
-): Json {
-  try {
-    if (!isMap(before)) return writeEntry(agent, name, definition, platform.os)
-    return updateOf(agent, name, before, definition, platform.os).reduce<Json>(
-      (value, { field, value: next }) => withValue(value, field, next) ?? {},
-      before,
-    )
-  } catch (error) {
-    if (error instanceof NotSupported) throw new AppError('not_supported', error.message)
-    throw error
-  }
-}
-
-/** Field by field, so that comments between the fields stay. */
-function fieldChanges(path: Path, before: Json, after: Json, depth = 0): Operation[] {
-  if (!isMap(before) || !isMap(after) || depth > 1)
-    return hashOf(before) === hashOf(after) ? [] : [{ path, value: after }]
-  const gone = Object.keys(before).filter((name) => !Object.hasOwn(after, name))
-  return [
-    ...gone.map((name) => ({ path: [...path, name], value: undefined })),
-    ...Object.entries(after).flatMap(([name, value]) => {
-      const old = Object.hasOwn(before, name) ? before[name] : undefined
-      return old === undefined
-        ? [{ path: [...path, name], value }]
-        : fieldChanges([...path, name], old, value, depth + 1)
-    }),
-  ]
 }
 
 const invalidName = (problem: string): AppError =>

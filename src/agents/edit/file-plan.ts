@@ -2,9 +2,10 @@ import { AppError } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/fact-bus.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
 import type { ConfigFile, ConfigTarget } from '../catalogue/agent-catalogue.ts'
-import { type Json, stepName } from '../catalogue/json-value.ts'
+import { isSame, type Json, stepName } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
 import { unifiedDiff, visibleText } from '../diff/masked-diff.ts'
+import { applyPatch, type Patch, patchOf } from '../diff/text-patch.ts'
 import type { FileRecord, TakenOver } from '../files/ownership-store.ts'
 import { type Content, contentOf } from '../files/read-config.ts'
 import { applyOperations, formatOf, type Operation } from '../formats/apply-operations.ts'
@@ -45,25 +46,52 @@ export function planFile(target: ConfigTarget, current: CurrentConfig, plan: Pla
   const isTakeOver = plan.taken.length > 0 || plan.restored.length > 0
   const original = isTakeOver ? originalAfter(target, current, plan.operations) : undefined
   const { exact } = plan
-  const edited =
+  let edited =
     exact !== undefined
       ? outcomeOf(content, exact ? contentOf(config.path, exact).text : '', null, exact === null)
       : original && plan.restored.length > 0
         ? outcomeOf(content, original.text, original.trace, original.madeFile)
         : applyToContent(config, content, [...plan.gatewayOperations, ...plan.operations], record)
-  const isSame = edited.text === text
-  const { root, entries: after } = isSame ? current : readEntries(target, edited.text)
+  const back = plan.unparked && withPatch(target, text, edited.text, plan.unparked)
+  if (back !== null) edited = { ...edited, ...outcomeOf(content, back, edited.trace, edited.madeFile) }
+  const isUnchanged = edited.text === text
+  const { root, entries: after } = isUnchanged ? current : readEntries(target, edited.text)
   const moved = [...current.taken, ...plan.taken].map(({ name, value }) => ({
     name,
     definition: readEntry(target.agent, name, value).definition,
   }))
   return {
     ...edited,
-    plan,
+    plan: { ...plan, entries: withPatches(plan, edited.text, text) },
     ...diffsOf(config.path, text, edited.text, [...entries, ...after, ...moved], [], [current.root, root]),
     trace: after.length === 0 ? null : edited.trace,
     takenOver: plan.taken.length === 0 ? null : takenOver(plan, edited.text, original),
   }
+}
+
+/** The text of an entry that comes back, with its comments; null if the file was changed around it. */
+function withPatch({ config }: ConfigTarget, text: string, edited: string, patch: Patch): string | null {
+  const back = applyPatch(text, patch)
+  if (back === undefined) return null
+  const format = formatOf(config.format, config.dialect)
+  try {
+    const intended = format.read(edited)
+    return [format.read(back), format.readAgain(back)].every((root) => isSame(root, intended)) ? back : null
+  } catch {
+    return null // it cannot be parsed
+  }
+}
+
+/** How the user's own entries come back to where they were. */
+function withPatches({ entries, parkedNow }: Plan, text: string, before: string): Plan['entries'] {
+  if (parkedNow.length === 0) return entries
+  const patch = patchOf(text, before)
+  return Object.fromEntries(
+    Object.entries(entries).map(([name, entry]) => [
+      name,
+      parkedNow.includes(name) ? { ...entry, patch } : entry,
+    ]),
+  )
 }
 
 /** The difference between two texts, without the secrets of these entries. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { done, put, textOf } from '../../../test/support/agents.ts'
+import { agentView, done, put, textOf } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { runs } from '../../../test/support/full-or-short.ts'
 import { post } from '../../../test/support/running-servers.ts'
@@ -61,9 +61,29 @@ async function throughGateway(service: TestService, agent: AgentType): Promise<S
   )
 }
 
-test('for every agent, the servers with their values are the same before and after a take-over, and disconnect returns every byte (property)', async () => {
+/** The names of the servers in a file of an agent, and which of them lead to the gateway. */
+async function entriesOf(service: TestService, agent: AgentType) {
+  const { servers } = await agentView(service, agent)
+  const used = servers.filter(({ parked }) => !parked)
+  return { names: used.map(({ name }) => name).sort(), managed: used.every(({ managed }) => managed) }
+}
+
+/** Ways to take a take-over back. */
+const BACK = {
+  disconnect: (service: TestService, agent: AgentType) => done(service, 'POST', `/${agent}/disconnect`),
+  undo: (service: TestService, agent: AgentType) => done(service, 'POST', `/${agent}/undo`),
+  remove: (service: TestService, agent: AgentType) => done(service, 'DELETE', `/${agent}/servers`),
+  restore: (service: TestService, agent: AgentType) =>
+    post(service, '/api/backups/restore', { agent_type: agent }),
+} as const
+const way = fc.record({
+  keep_names: fc.boolean(),
+  back: fc.constantFrom(...(Object.keys(BACK) as (keyof typeof BACK)[])),
+})
+
+test('for every agent, the servers with their values are the same before and after a take-over, with new names and with old ones, and disconnect, undo, removal and restore return every byte (property)', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.tuple(entries, entries, entries), async (homes) => {
+    fc.asyncProperty(fc.tuple(entries, entries, entries), fc.tuple(way, way, way), async (homes, ways) => {
       const home = ownFolder()
       const texts = new Map<AgentType, string>()
       for (const [n, agent] of TYPES.entries()) {
@@ -76,13 +96,22 @@ test('for every agent, the servers with their values are the same before and aft
         await done(service, 'POST', '/import', {})
         for (const [n, agent] of TYPES.entries()) {
           const had = asSet(Object.values(homes[n] ?? {}))
-          const report = await done(service, 'POST', `/${agent}/connect`, { take_over: true })
+          const keep_names = ways[n]?.keep_names ?? false
+          const report = await done(service, 'POST', `/${agent}/connect`, { take_over: true, keep_names })
           expect([report.gateway?.gained, report.gateway?.kept]).toEqual([[], []])
+          const { names, managed } = await entriesOf(service, agent)
+          expect(names).toEqual(keep_names ? Object.keys(homes[n] ?? {}).sort() : ['toolroom'])
+          expect(managed).toBe(true)
           expect(asSet(await throughGateway(service, agent)), agent).toEqual(had)
         }
-        for (const agent of TYPES) {
-          await done(service, 'POST', `/${agent}/disconnect`)
-          expect(textOf(home, AGENTS[agent].file)).toBe(texts.get(agent))
+        for (const [n, agent] of TYPES.entries()) {
+          const isWritten = !ways[n]?.keep_names || Object.keys(homes[n] ?? {}).length > 0
+          const back = isWritten ? (ways[n]?.back ?? 'undo') : 'disconnect'
+          await BACK[back](service, agent)
+          expect([back, textOf(home, AGENTS[agent].file)]).toEqual([back, texts.get(agent)])
+          expect(
+            (await agentView(service, agent)).servers.some(({ managed, parked }) => managed || parked),
+          ).toBe(false)
         }
       } finally {
         await service.close()

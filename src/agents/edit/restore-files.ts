@@ -11,7 +11,7 @@ import { contentOf } from '../files/read-config.ts'
 import { readEntries } from '../read/read-entries.ts'
 import type { BackupItem, RestoredFile, RestoreInput, RestoreReport } from './edit.schema.ts'
 import type { Edit } from './edit.service.ts'
-import { planRestore } from './entry-plan.ts'
+import { planRestore } from './removal-plans.ts'
 
 interface Deps {
   readonly platform: Platform

@@ -4,7 +4,14 @@ import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
 import { hashOf, type Json, valueAt } from '../catalogue/json-value.ts'
 import { recordedTarget, recordOf } from '../files/config-target.ts'
 import type { Backups } from '../files/file-backups.ts'
-import type { FileRecord, Intent, OwnedEntry, OwnershipStore, TakenOver } from '../files/ownership-store.ts'
+import type {
+  FileRecord,
+  Intent,
+  OwnedEntry,
+  OwnershipStore,
+  TakenEntry,
+  TakenOver,
+} from '../files/ownership-store.ts'
 import { type Content, readConfig, readSettled, realFileOf, revisionNow } from '../files/read-config.ts'
 import { replaceFile } from '../files/replace-config.ts'
 import { revisionOf } from '../formats/text-edits.ts'
@@ -99,10 +106,15 @@ export function mergedRecord(
   keys: ReadonlySet<string>,
 ): FileRecord {
   const names = new Set([...Object.keys(before?.entries ?? {}), ...Object.keys(intended.entries)])
+  const taken = [before, intended].flatMap((record) => record?.taken_over?.entries ?? [])
   const entries = [...names].flatMap((name): [string, OwnedEntry][] => {
     const old = ownEntry(before, name)
     const wanted = ownEntry(intended, name)
     const hash = hashes.get(name)
+    // The agent's own entry is in its place, so that ours is not there.
+    const own = taken.find((entry) => entry.replaced && entry.name === name && hashOf(entry.value) === hash)
+    if (own) return own.owned ? [[name, own.owned]] : []
+    if ((wanted?.own || old?.own) && hash !== undefined) return []
     const isMade = wanted?.parked === null ? hash === wanted.hash || (hash !== undefined && !old) : !hash
     if (wanted && isMade) return [[name, wanted]]
     // A removal that was made leaves no entry. Anything else is as before, and shown as drift if it was changed.
@@ -120,16 +132,20 @@ export function mergedRecord(
   }
 }
 
-/** What is parked and not in the file. A take-over is made if the gateway entry is there. */
+/** What is parked and not in the file. A take-over is made if the entries that lead to the gateway are there. */
 function mergedTaken(
   before: FileRecord | undefined,
   intended: FileRecord,
   merged: FileRecord,
   root: Json | undefined,
 ): TakenOver | null {
-  const isMade = Object.hasOwn(merged.entries, GATEWAY_ENTRY) && intended.taken_over
-  const taken = isMade ? intended.taken_over : before?.taken_over
-  const entries = taken?.entries.filter(({ path }) => valueAt(root, path) === undefined) ?? []
+  const isReplaced = ({ name, replaced }: TakenEntry) => replaced && Object.hasOwn(merged.entries, name)
+  const isMade = Object.hasOwn(merged.entries, GATEWAY_ENTRY) || intended.taken_over?.entries.some(isReplaced)
+  const taken = isMade && intended.taken_over ? intended.taken_over : before?.taken_over
+  const entries =
+    taken?.entries.filter((each) =>
+      each.replaced ? isReplaced(each) : valueAt(root, each.path) === undefined,
+    ) ?? []
   return taken && entries.length > 0 ? { ...taken, entries } : null
 }
 

@@ -7,15 +7,16 @@ import { runs } from '../../../test/support/full-or-short.ts'
 import { computer } from '../../../test/support/test-computer.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
-import { GATEWAY_ENTRY, gatewayEntry } from '../catalogue/gateway-entry.ts'
+import { GATEWAY_ENTRY, gatewayEntry, readGatewayEntry } from '../catalogue/gateway-entry.ts'
 import { agentOf, configTarget } from '../files/config-target.ts'
 import type { FileRecord } from '../files/ownership-store.ts'
 import { contentOf } from '../files/read-config.ts'
 import { readEntries } from '../read/read-entries.ts'
 import type { DesiredEntry } from './desired-entry.ts'
-import { type CurrentConfig, type Plan, planRemove, planSet } from './entry-plan.ts'
+import { type CurrentConfig, type Plan, planSet } from './entry-plan.ts'
 import { currentConfig, planFile } from './file-plan.ts'
-import { takeOver } from './take-over.ts'
+import { planDisconnect, planRemove } from './removal-plans.ts'
+import { planReplace, takeOver } from './take-over.ts'
 
 const GATEWAY = {
   address: () => 'http://127.0.0.1:1',
@@ -70,8 +71,30 @@ class File {
     })
   }
 
+  /** An entry for each server, under its old name. */
+  keepNames(names: readonly string[], key = 'tk_1') {
+    return this.change((target, current) =>
+      planReplace(
+        target,
+        current,
+        current.entries
+          .filter((entry) => names.includes(entry.name) || readGatewayEntry(entry.definition))
+          .map((entry) => ({
+            entry,
+            by: entryOf(target, key, entry.name.replace(/[^\w.-]/g, '-') || 'unnamed'),
+          })),
+      ),
+    )
+  }
+
   disconnect() {
-    return this.change((target, current) => planRemove(target, current, [GATEWAY_ENTRY]))
+    return this.change(planDisconnect)
+  }
+
+  /** The entries that lead to the gateway. */
+  leading(): string[] {
+    const { entries } = readEntries(this.#target, this.text)
+    return entries.filter(({ definition }) => readGatewayEntry(definition)).map(({ name }) => name)
   }
 
   names(): string[] {
@@ -79,9 +102,10 @@ class File {
   }
 }
 
-function entryOf({ agent }: ConfigTarget, key: string): DesiredEntry {
-  const definition = gatewayEntry(GATEWAY, { key, serverId: null, bridge: agent.http === null })
-  return { name: GATEWAY_ENTRY, server_id: null, definition: () => definition, enabled: undefined }
+function entryOf({ agent }: ConfigTarget, key: string, server: string | null = null): DesiredEntry {
+  const definition = gatewayEntry(GATEWAY, { key, serverId: server, bridge: agent.http === null })
+  const name = server ?? GATEWAY_ENTRY
+  return { name, server_id: server, definition: () => definition, enabled: undefined }
 }
 
 const OTHER: DesiredEntry = {
@@ -117,21 +141,25 @@ describe('a take-over', () => {
     'connecting with a take-over and disconnecting restores every byte of a file in %s',
     (_, agent, texts) => {
       let restored = 0
-      const property = fc.property(texts, fc.nat(7), fc.boolean(), (text, some, isLonger) => {
+      const property = fc.property(texts, fc.nat(7), fc.nat(3), (text, some, way) => {
         const file = new File(agent, text)
+        const [isLonger, keepsNames] = [way % 2 === 1, way > 1]
+        const connect = (chosen: readonly string[], key: string) =>
+          keepsNames ? file.keepNames(chosen, key) : file.connect(chosen, key)
         let names: string[] = []
         const isDone = mayBeRefused(() => {
           names = file
             .names()
             .filter((name, index) => name !== GATEWAY_ENTRY && (some >> (index % 3)) % 2 === 0)
-          file.connect(names)
+          connect(names, 'tk_1')
           if (!isLonger) return
           file.change((target, current) => planSet(target, current, [OTHER], { replace: false }))
-          file.connect([], 'tk_2')
+          connect([], 'tk_2')
           file.change((target, current) => planRemove(target, current, [OTHER.name]))
         })
         if (!isDone) return
-        for (const name of names) expect(file.names()).not.toContain(name)
+        if (keepsNames) expect(file.leading()).toEqual(names)
+        else for (const name of names) expect(file.names()).not.toContain(name)
         expect(file.disconnect().plan.restored).toEqual(names)
         expect(file.text).toBe(text)
         expect(file.record).toMatchObject({ taken_over: null, entries: {} })
@@ -183,6 +211,41 @@ describe('a take-over', () => {
         files: { command: 'files' },
       },
     })
+  })
+
+  test('an entry for each server keeps the comments and other fields of the one that it replaces; removed by name, that one does not come back', () => {
+    const file = new File('github-copilot-cli', JSONC)
+    const { plan } = file.keepNames(['github', 'files'])
+    expect(plan).toMatchObject({ updated: ['github', 'files'], takenNow: ['github', 'files'], removed: [] })
+    expect(file.names()).toEqual(['github', 'theirs', 'files'])
+    expect(file.text).toContain('// the first')
+    expect(file.text).not.toContain('npx')
+    const again = file.keepNames([], 'tk_2')
+    expect(again.plan).toMatchObject({ updated: ['github', 'files'], takenNow: [] })
+    expect(file.text).not.toContain('tk_1')
+    file.text = file.text.replace('"dark"', '"light"')
+    file.change((target, current) => planRemove(target, current, ['github']))
+    expect(file.disconnect().plan).toMatchObject({ restored: ['files'] })
+    expect(file.names()).toEqual(['theirs', 'files'])
+    expect(file.text).toContain('"command": "files" // why')
+  })
+
+  test('removing everything of ours brings back what the entries for single servers replaced, and one that another program wrote again stays', () => {
+    const file = new File('cursor', '{"mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}}}')
+    const before = file.text
+    file.keepNames(['a', 'b'])
+    file.change((target, current) => planSet(target, current, [OTHER], { replace: false }))
+    file.change(planRemove)
+    expect([file.text, file.record?.entries]).toEqual([before, {}])
+    file.keepNames(['a', 'b'])
+    const now = JSON.parse(file.text)
+    file.text = JSON.stringify({ mcpServers: { ...now.mcpServers, a: { command: 'theirs' } } })
+    expect(file.disconnect().plan).toMatchObject({
+      restored: ['b'],
+      warnings: [expect.stringContaining("'a' is in the file again")],
+    })
+    expect(JSON.parse(file.text)).toEqual({ mcpServers: { a: { command: 'theirs' }, b: { command: 'b' } } })
+    expect(file.record?.entries).toEqual({})
   })
 
   test('an entry that another program added again stays, and the report says so', () => {

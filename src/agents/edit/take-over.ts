@@ -3,7 +3,7 @@ import type { Reference } from '../../kernel/secrets/references.ts'
 import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { fileAt, PROJECT } from '../catalogue/agent-catalogue.ts'
 import type { Agent } from '../catalogue/agent-record.ts'
-import { GATEWAY_ENTRY } from '../catalogue/gateway-entry.ts'
+import { GATEWAY_ENTRY, readGatewayEntry } from '../catalogue/gateway-entry.ts'
 import {
   hashOf,
   isMap,
@@ -21,7 +21,8 @@ import { applyOperations, formatOf, type Operation } from '../formats/apply-oper
 import { CannotEdit } from '../formats/format.ts'
 import { type Entry, entriesUnder } from '../read/read-entries.ts'
 import { lacksValue, registeredVariant, type SecretOf } from '../read/server-identity.ts'
-import type { CurrentConfig, Plan } from './entry-plan.ts'
+import type { DesiredEntry } from './desired-entry.ts'
+import { type CurrentConfig, Draft, type Plan } from './entry-plan.ts'
 
 /** Adds to a plan that these entries leave the file until the gateway entry does. */
 export function takeOver(
@@ -45,6 +46,25 @@ export function takeOver(
     taken: [...plan.taken.filter((before) => !taken.some(({ path }) => isAt(path, before.path))), ...taken],
     takenNow: taken.map(({ name }) => name),
   }
+}
+
+/** An entry of the agent, and the one that takes its place. */
+interface Replacement {
+  readonly entry: Entry
+  readonly by: DesiredEntry
+}
+
+/** Each entry leads to one server at the gateway, under its old name. Those that do so already get the new key. */
+export function planReplace(
+  target: ConfigTarget,
+  current: CurrentConfig,
+  replacements: readonly Replacement[],
+): Plan {
+  const draft = new Draft(target, current)
+  const isNew = ({ entry }: Replacement) => !readGatewayEntry(entry.definition)
+  for (const { entry, by } of replacements.filter(isNew)) draft.take(entry, by.server_id ?? entry.name)
+  for (const { entry, by } of replacements) draft.lead(entry, by)
+  return { ...draft.plan, takenNow: replacements.filter(isNew).map(({ entry }) => entry.name) }
 }
 
 /** Adds to a plan which tools the agent gets twice, because its own entries stay. */
@@ -109,7 +129,8 @@ function withTaken(
   text: string,
   { entries, patch, trace, made_file }: TakenOver,
 ): Original | undefined {
-  if (!patch || entries.some(({ path }) => valueAt(current.root, path) !== undefined)) return undefined
+  const isBack = ({ path, replaced }: TakenEntry) => !replaced && valueAt(current.root, path) !== undefined
+  if (!patch || entries.some(isBack)) return undefined
   const original = applyPatch(text, patch)
   if (original === undefined) return undefined
   if (!isFor(patch, text) && !isIntended(target, current, original, entries)) return undefined

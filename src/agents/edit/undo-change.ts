@@ -2,6 +2,8 @@ import { AppError } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { ConfigTarget } from '../catalogue/agent-catalogue.ts'
+import type { Agent } from '../catalogue/agent-record.ts'
+import { leadsToGateway } from '../catalogue/gateway-entry.ts'
 import { hashOf, type Json, valueAt } from '../catalogue/json-value.ts'
 import {
   agentOf,
@@ -13,7 +15,7 @@ import {
   rootOf,
 } from '../files/config-target.ts'
 import type { Backup, Backups } from '../files/file-backups.ts'
-import type { FileRecord, TakenOver } from '../files/ownership-store.ts'
+import type { FileRecord, OwnedEntry, TakenOver } from '../files/ownership-store.ts'
 import { type Content, contentOf, readConfig, revisionNow } from '../files/read-config.ts'
 import type { HistoryItem } from '../read/agents.schema.ts'
 import { type Entry, readEntries } from '../read/read-entries.ts'
@@ -79,7 +81,7 @@ export class Undo {
     const record = recordAfterUndo(
       before ?? emptyRecord(target),
       main.entries,
-      taken && stillTaken(taken, rootIn(target, main.text)),
+      taken && stillTaken(taken, agent, rootIn(target, main.text)),
     )
     const after = { text: main.text, entries: record.entries, taken: record.taken_over?.entries ?? [] }
     const { keys, removedKeys } = keysAfter(this.#deps, target, after, null, by)
@@ -186,8 +188,20 @@ function recordAfterUndo(
   after: readonly Entry[],
   taken_over: TakenOver | null = null,
 ): FileRecord {
-  const entries = Object.entries(record.entries).flatMap(([name, owned]) => {
+  const isReplaced = (each: TakenOver | null | undefined, name: string) =>
+    each?.entries.find((entry) => entry.replaced && entry.name === name)
+  const kept = Object.entries(record.entries).flatMap(([name, owned]): [string, OwnedEntry][] => {
+    const former = isReplaced(taken_over, name) ? undefined : isReplaced(record.taken_over, name)
+    if (former) return former.owned ? [[name, former.owned]] : []
+    return [[name, owned]]
+  })
+  const replacing = (taken_over?.entries ?? []).flatMap(({ name, server_id, replaced }): typeof kept => {
+    const isKnown = !replaced || Object.hasOwn(record.entries, name)
+    return isKnown ? [] : [[name, { server_id, hash: '', parked: null }]]
+  })
+  const entries = [...kept, ...replacing].flatMap(([name, owned]) => {
     const restored = after.find((entry) => entry.name === name)
+    if (restored && owned.own) return []
     if (restored)
       return [
         [name, { ...owned, hash: hashOf(restored.value), parked: null, value: restored.value }] as const,
@@ -212,8 +226,11 @@ const emptyRecord = (target: ConfigTarget): FileRecord => ({
 })
 
 /** Without the entries that the restored content has. */
-function stillTaken(taken: TakenOver, root: Json | undefined): TakenOver | null {
-  const entries = taken.entries.filter(({ path }) => valueAt(root, path) === undefined)
+function stillTaken(taken: TakenOver, agent: Agent, root: Json | undefined): TakenOver | null {
+  const entries = taken.entries.filter(({ name, path, replaced }) => {
+    const present = valueAt(root, path)
+    return replaced ? leadsToGateway(agent, name, present) : present === undefined
+  })
   return entries.length === 0 ? null : { ...taken, entries }
 }
 

@@ -13,9 +13,13 @@ export interface OwnedEntry {
   readonly parked: Json | null
   /** As we wrote it into the file. Missing in records of earlier versions. */
   readonly value?: Json
+  /** Toolroom did not write it: the user's own entry, which comes back as it was. */
+  readonly own?: boolean
+  /** From the file without it to the one with it. */
+  readonly patch?: Patch | null
 }
 
-/** An entry that was removed because the gateway offers its server. */
+/** An entry of the agent's own that leads to the gateway now, or left the file because the gateway offers its server. */
 export interface TakenEntry {
   readonly name: string
   /** Its scope, which may be narrower than that of the gateway entry: a project of the same file. */
@@ -26,9 +30,11 @@ export interface TakenEntry {
   readonly value: Json
   /** What we knew of it, if Toolroom wrote it. */
   readonly owned: OwnedEntry | null
+  /** An entry of the same name stands in its place, and leads to this one server at the gateway. */
+  readonly replaced?: boolean
 }
 
-/** The entries that come back when the gateway entry is removed. */
+/** The entries that come back when the agent is disconnected. */
 export interface TakenOver {
   readonly entries: readonly TakenEntry[]
   /** From the current text to the one without the take-over; null if its exact bytes are not known. */
@@ -55,6 +61,10 @@ export interface FileRecord {
   /** Missing in records of earlier versions. */
   readonly taken_over?: TakenOver | null
 }
+
+/** Whether the agent was taken over with an entry for each server. */
+export const keepsNamesIn = (record: FileRecord | undefined): boolean =>
+  record?.taken_over?.entries.some(({ replaced }) => replaced) ?? false
 
 /** A gateway key that is saved together with the change that writes it into a file. */
 export interface NewKey {

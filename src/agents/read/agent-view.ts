@@ -7,7 +7,7 @@ import type { Agent } from '../catalogue/agent-record.ts'
 import { readGatewayEntry } from '../catalogue/gateway-entry.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
 import type { Definition, RegisteredServer } from '../catalogue/server-definition.ts'
-import type { FileRecord, OwnedEntry } from '../files/ownership-store.ts'
+import { type FileRecord, keepsNamesIn, type OwnedEntry } from '../files/ownership-store.ts'
 import type { AgentSummary, EffectiveEntry, EntryView, Visible } from './agents.schema.ts'
 import { driftOf, type KnownFile } from './drift.ts'
 import type { Entry, SeenFile } from './read-entries.ts'
@@ -77,7 +77,7 @@ function viewsOf({ state, record }: KnownFile, { agent, registered, isOwner }: E
     const linked_server_id = isKnown ? made : (registeredAs(definition, registered)?.id ?? null)
     const server = registered.find(({ id }) => id === (linked_server_id ?? name))
     const differs = differsFrom(definition, server, isKnown || linked_server_id === null)
-    return { managed: owned !== undefined, linked_server_id, differs, scope }
+    return { managed: owned !== undefined && !owned.own, linked_server_id, differs, scope }
   }
   const inFile = state.entries.map((entry): EntryView => {
     const { name, definition, enabled, problem } = entry
@@ -161,7 +161,10 @@ export function gridFields(
   chosen: readonly string[] | null,
   seenAt: number | undefined,
 ): Required<
-  Pick<AgentSummary, 'visible' | 'gateway_servers' | 'connected_via' | 'starts_toolroom' | 'last_seen_at'>
+  Pick<
+    AgentSummary,
+    'visible' | 'gateway_servers' | 'connected_via' | 'starts_toolroom' | 'keeps_names' | 'last_seen_at'
+  >
 > {
   const gateways = gatewaysIn(files)
   const isConnected = gateways.length > 0
@@ -170,6 +173,7 @@ export function gridFields(
     gateway_servers: chosen && [...chosen],
     connected_via: isConnected ? 'gateway' : entries.some(isLinked) ? 'direct' : null,
     starts_toolroom: isConnected && gateways.every(({ starts }) => starts),
+    keeps_names: files.some(({ record }) => keepsNamesIn(record)),
     last_seen_at: seenAt === undefined ? null : isoTime(seenAt),
   }
 }

@@ -36,6 +36,19 @@ export const Revision = text('SHA-256 of the file as you read it', {
   examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
 })
 
+const shown = (description: string, example: string) =>
+  textOrNull(`${description}. Null if there is none, or if it is a secret`, { examples: [example] })
+
+/** Two servers, value by value. */
+export const ComparedValues = objects('Values that differ, and secrets', {
+  label: Type.String({ examples: ['env MEMORY_FILE_PATH'] }),
+  own: shown('The value of this server', '/home/me/.cursor/facts.json'),
+  other: shown('The value of the other one', '/home/me/.claude/facts.json'),
+  secret: orNull(
+    Type.Enum(['same', 'different'], { description: 'How the secrets compare, which are not shown' }),
+  ),
+})
+
 const ParseError = Type.Object({
   line: Type.Integer({ minimum: 1 }),
   column: Type.Integer({ minimum: 1 }),
@@ -137,6 +150,9 @@ const AgentSummary = Type.Object({
     ),
     starts_toolroom: boolean(
       'With `include=tools`. Its entry is a command that may start Toolroom when it is not running. With a URL, it has no tools then',
+    ),
+    keeps_names: boolean(
+      'With `include=tools`. It was connected with an entry for each server, under its old name. A server that is added needs an entry of its own',
     ),
     last_seen_at: orNull(
       Type.String({

@@ -1,7 +1,9 @@
 import { AppError } from '../../kernel/errors.ts'
 import { memo } from '../../kernel/memo.ts'
+import { isPlainSetting, maskArgs, maskUrl } from '../../kernel/secrets/mask-secrets.ts'
 import {
   escapeReferences,
+  isOnlyReference,
   isReference,
   parseReferences,
   type Reference,
@@ -62,6 +64,61 @@ export function differsFrom(
     (label) => !hasReference(parts.get(label) ?? '') && (label !== 'cwd' || hasFolderOfOwn),
   )
 }
+
+/** One value of two servers. Null if there is none, or if it is a secret. */
+export interface ComparedValue {
+  readonly label: string
+  readonly own: string | null
+  readonly other: string | null
+  readonly secret: 'same' | 'different' | null
+}
+
+const LONGEST_SHOWN = 200
+
+/** The values in which two servers differ, and their secrets without a value. */
+export function comparedValues(one: Definition, other: Definition, secretOf: SecretOf): ComparedValue[] {
+  const differ = new Set(differences(withSecrets(one, secretOf), withSecrets(other, secretOf)))
+  const sides = [one, other].map((definition) => ({
+    shown: shownTexts(definition),
+    texts: textsOf(definition),
+  }))
+  const labels = new Set(sides.flatMap(({ texts }) => [...texts.keys()]))
+  return [...labels].flatMap((label): ComparedValue[] => {
+    const isSecret = sides.some(({ shown, texts }) => texts.get(label) != null && shown.get(label) == null)
+    if (isSecret) {
+      const secret = differ.has(label) ? 'different' : 'same'
+      return [{ label, own: null, other: null, secret }]
+    }
+    const [own = null, others = null] = sides.map(({ shown }) => shown.get(label)?.slice(0, LONGEST_SHOWN))
+    return differ.has(label) ? [{ label, own, other: others, secret: null }] : []
+  })
+}
+
+/** By the label; null for a secret. */
+function shownTexts(definition: Definition): ReadonlyMap<string, string | null> {
+  const visible = (text: string, masked: string) => (masked === text && !hasSecret(text) ? text : null)
+  if (definition.type !== 'stdio') {
+    const { url, headers } = definition
+    return new Map([
+      ['url', visible(url, maskUrl(url))],
+      ...Object.keys(headers).map((name) => [`header ${name}`, null] as const),
+    ])
+  }
+  const { command, args, env, cwd } = definition
+  const words = maskArgs([command, ...args])
+  return new Map([
+    ['command', visible(command, words[0] ?? '')],
+    ...args.map((arg, at) => [`argument ${at + 1}`, visible(arg, words[at + 1] ?? '')] as const),
+    ...Object.entries(env).map(([name, value]) => {
+      const isPlain = isPlainSetting(name, value) || (isOnlyReference(value) && !hasSecret(value))
+      return [`env ${name}`, isPlain ? value : null] as const
+    }),
+    ['cwd', cwd],
+  ])
+}
+
+const hasSecret = (text: string): boolean =>
+  parseReferences(text).some((part) => isReference(part) && part.kind === 'secret')
 
 type Known = { readonly id: string; readonly definition: Definition }
 

@@ -10,11 +10,18 @@ import { agentNamed, agentsOf } from './find-agent.ts'
 export const connectAgent: Run = async (context) => {
   const { api, given } = context
   const { agent_type, name } = await agentNamed(api, given.word('AGENT'))
+  for (const other of ['keep', 'all'] as const)
+    if (given.is('keep-names') && given.is(other))
+      throw usage(
+        `--keep-names and --${other} exclude each other`,
+        'An entry for each server leads to those that it had',
+      )
   const options = {
     take_over: !given.is('keep'),
     bridge: given.is('bridge'),
     create: given.is('create'),
     ...(given.is('all') && { servers: 'all' as const }),
+    ...(given.is('keep-names') && { keep_names: true }),
   }
   return writeFiles(context, {
     question: `Connect ${name} to the gateway`,

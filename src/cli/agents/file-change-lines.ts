@@ -31,8 +31,17 @@ function gatewayLines({ before, after, ...change }: Gateway): Line[] {
   const gained = change.credentials.after.filter((each) => !change.credentials.before.includes(each))
   return [
     row('Servers', counts('servers') + (change.servers === null ? ', and all that are added later' : '')),
+    ...(change.keep_names ? [row('Entries', 'one for each server, under its old name')] : []),
     ...(change.gained.length > 0 ? [row('It gains', change.gained.join(', '), 'warn')] : []),
     ...renamed.map(({ name, server_id }) => row('Renamed', `${name} → ${server_id}`)),
+    ...change.replaced.flatMap(({ server_id, variants }) =>
+      variants.flatMap((variant) =>
+        [
+          `${server_id} is not ${variant.server_id}${variant.agents.length > 0 ? ` (${variant.agents.join(', ')})` : ''}`,
+          ...variant.values.map((value) => `  ${valueText(value)}`),
+        ].map((text, n) => row(n === 0 ? 'Kept apart' : '', text)),
+      ),
+    ),
     row('Tools', `${counts('tools')}, about ${counts('tokens')} tokens`),
     ...toolNames(change).map((text, n) => row(n === 0 ? 'Tool names' : '', text)),
     row(
@@ -41,20 +50,36 @@ function gatewayLines({ before, after, ...change }: Gateway): Line[] {
       gained.length > 0 ? 'warn' : undefined,
     ),
     ...(change.kept.length > 0 ? [row('Stays', `${change.kept.join(', ')}: as in the file now`)] : []),
-    ...(change.not_added > 0 ? [row('Not added', `${change.not_added} other servers`)] : []),
+    ...(change.not_added > 0
+      ? [row('Not added', `${change.not_added} other ${change.not_added === 1 ? 'server' : 'servers'}`)]
+      : []),
     ...(after.servers === 0 ? [row('', 'It sees no server. --all lets it see all of them', 'warn')] : []),
   ]
 }
 
 type Gateway = NonNullable<Schemas['AgentChangeReport']['gateway']>
 
+/** `env REGION  eu, there us`. Secrets are only said to be the same or different. */
+export const valueText = ({ label, own, other, secret }: ComparedValue): string =>
+  secret === null
+    ? `${label}  ${own ?? 'not set'}, there ${other ?? 'not set'}`
+    : `${label}  ${secret === 'same' ? 'the same secret' : 'different secrets'}`
+
+type ComparedValue = Gateway['replaced'][number]['variants'][number]['values'][number]
+
 const credentialText = (all: readonly string[], gained: readonly string[]): string => {
   if (gained.length > 0) return `it can now use ${gained.join(', ')}`
   return all.length === 0 ? 'none' : `${all.join(', ')}; no others`
 }
 
-/** The first tool of each entry shows how the names change. */
-function toolNames({ replaced }: Pick<Gateway, 'replaced'>): string[] {
+/** More than these are shown by the first of each entry. --json has all. */
+const MAX_NAMES = 20
+
+function toolNames({ replaced, keep_names }: Pick<Gateway, 'replaced' | 'keep_names'>): string[] {
+  const all = replaced.flatMap(({ tools }) => tools)
+  const changed = all.filter(({ before, after }) => before !== after)
+  if (changed.length === 0) return keep_names && all.length > 0 ? ['stay as they are'] : []
+  if (all.length <= MAX_NAMES) return changed.map(({ before, after }) => `${before} → ${after}`)
   return replaced.flatMap(({ tools: [first, ...others] }) => {
     if (!first) return []
     const more = others.length > 0 ? ` (and ${others.length} more)` : ''

@@ -3,6 +3,7 @@ import { type Context, dryRun, emptyList, type Run } from '../run/command-contex
 import { usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
 import { counted, thousands } from '../run/human-readable.ts'
+import { type Line, toned } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { agentNamed } from './find-agent.ts'
 
@@ -52,24 +53,55 @@ async function choiceOf({ api, given }: Context): Promise<Schemas['PresetInput']
   return { servers, tools }
 }
 
-/** `toolroom agents apply AGENT PRESET`, and `toolroom presets apply PRESET AGENT` */
-export const applyPreset: Run = async ({ api, given }) => {
-  const { agent_type } = await agentNamed(api, given.word('AGENT'))
+/** `toolroom agents apply AGENT PRESET`, and `toolroom presets apply PRESET AGENT`. Asks if the agent gains something. */
+export const applyPreset: Run = async ({ api, given, note, confirm }) => {
+  const { agent_type, name } = await agentNamed(api, given.word('AGENT'))
   const preset = await presetNamed(api, given.word('PRESET'))
-  const dry_run = given.is('dry-run')
-  const body = { preset, dry_run }
-  const report = await api.post('/api/agents/{agent_type}/apply', { path: { agent_type }, body })
+  const isDry = given.is('dry-run')
+  const apply = (dry_run: boolean) =>
+    api.post('/api/agents/{agent_type}/apply', { path: { agent_type }, body: { preset, dry_run } })
+  const planned = await apply(true)
+  const follows = planned.servers === null && planned.before.servers !== null
+  if (!isDry && (follows || planned.gained.length > 0 || planned.more_tools.length > 0)) {
+    if (!given.is('yes')) for (const line of changeLines(planned)) note(line)
+    await confirm(`Apply ${preset} to ${name}?`)
+  }
+  const report = isDry ? planned : await apply(false)
   const { visible, warnings } = report
   const shown = `${counted(visible.servers, 'server')}, ${counted(visible.tools, 'tool')}, about ${thousands(visible.tokens)} tokens`
   return {
     json: report,
     lines: [
-      `${agent_type} ${dry_run ? 'would get' : 'gets'} ${preset}: ${shown}`,
+      `${agent_type} ${isDry ? 'would get' : 'gets'} ${preset}: ${shown}`,
+      ...changeLines(report),
       ...warnings.map((warning) => `! ${warning}`),
-      ...(dry_run ? ['Nothing was changed (--dry-run).'] : []),
+      ...(isDry ? ['Nothing was changed (--dry-run).'] : []),
     ],
-    next: dry_run ? undefined : `next: toolroom agents show ${agent_type}`,
+    next: isDry ? undefined : `next: toolroom agents show ${agent_type}`,
   }
+}
+
+/** What the agent sees before and after. */
+function changeLines({
+  before,
+  visible,
+  servers,
+  gained,
+  lost,
+  more_tools,
+}: Schemas['AppliedPreset']): Line[] {
+  const row = (label: string, text: string, tone?: 'warn'): Line => [
+    toned('dim', `  ${label.padEnd(12)} `),
+    toned(tone, text),
+  ]
+  const isAll = servers === null ? ', and all that are added later' : ''
+  return [
+    row('Servers', `${before.visible.servers} → ${visible.servers}${isAll}`),
+    row('Tools', `${before.visible.tools} → ${visible.tools}`),
+    ...(gained.length > 0 ? [row('It gains', gained.join(', '), 'warn')] : []),
+    ...(more_tools.length > 0 ? [row('More tools of', more_tools.join(', '), 'warn')] : []),
+    ...(lost.length > 0 ? [row('It loses', lost.join(', '))] : []),
+  ]
 }
 
 /** `toolroom presets rm PRESET` */

@@ -4,10 +4,10 @@ const AGENT: Word = { name: 'AGENT', kind: 'agent' }
 const PRESET: Word = { name: 'PRESET', kind: 'preset' }
 const SERVER: Word = { name: 'SERVER', kind: 'server' }
 const IN_AGENTS = {
-  text: 'Through the gateway this applies at once and writes no file. Otherwise the file of the agent is changed; the old one is kept as a backup.',
+  text: 'Through the gateway this applies at once. Otherwise the file of the agent is changed, after a diff and a question; the old one is kept as a backup. An entry of your own that is disabled comes back as it was.',
   words: [SERVER],
   flags: { in: { does: 'Agents, separated by commas, or all.', value: 'AGENTS', kind: 'agent' } },
-  writes: true,
+  asks: true,
   exits: { 9: 'some agents failed' },
 } as const
 
@@ -48,6 +48,7 @@ export const AGENT_COMMANDS = [
       flags: {
         keep: { does: 'Leave its own entries in the file.' },
         all: { does: 'Follow all servers, also those that are added later.' },
+        'keep-names': { does: 'One entry for each server, under its old name: tools keep their names.' },
         bridge: { does: 'Use toolroom connect instead of the URL.' },
         create: { does: 'Also if the agent was not found.' },
       },
@@ -73,8 +74,9 @@ export const AGENT_COMMANDS = [
     },
     'agents apply': {
       does: 'Let an agent see the servers and tools of a preset.',
+      text: 'Shows what it sees before and after, and asks if it gains servers or tools.',
       words: [AGENT, PRESET],
-      writes: true,
+      asks: true,
       examples: ['agents apply cursor work'],
       load: async () => (await import('../agents/presets.ts')).applyPreset,
     },
@@ -110,8 +112,9 @@ export const AGENT_COMMANDS = [
     },
     'presets apply': {
       does: 'Let an agent see the servers and tools of a preset.',
+      text: 'Shows what it sees before and after, and asks if it gains servers or tools.',
       words: [PRESET, AGENT],
-      writes: true,
+      asks: true,
       examples: ['presets apply work cursor'],
       load: async () => (await import('../agents/presets.ts')).applyPreset,
     },

@@ -21,11 +21,15 @@ export const PACKAGE_COMMANDS = commandsOf('Packages', {
     words: [{ name: 'PACKAGE' }],
     flags: {
       add: { does: 'Add a server that runs from it, and start it.' },
-      agents: { does: 'With --add: let these agents see the server.', value: 'A,B', kind: 'agent' },
+      agents: {
+        does: 'With --add: the agents that see the server, all or none. Default: those that follow all servers.',
+        value: 'A,B',
+        kind: 'agent',
+      },
       'allow-scripts': { does: 'Run its install scripts.' },
       convert: { does: 'Let servers that start it with npx run the installed one.' },
     },
-    writes: true,
+    asks: true,
     examples: ['install @playwright/mcp --add', 'install memory@1.2.0'],
     exits: { 9: 'installed, but not enabled everywhere' },
     load: async () => (await import('../packages/install.ts')).installPackage,

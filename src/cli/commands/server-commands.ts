@@ -34,10 +34,14 @@ export const SERVER_COMMANDS = commandsOf('Servers', {
       header: { does: 'A header for the URL.', value: 'NAME=VALUE', many: true },
       cwd: { does: 'The folder in which the command runs.', value: 'FOLDER', kind: 'file' },
       start: { does: 'Start it now, and wait until it is ready.' },
-      agents: { does: 'Let these agents see it.', value: 'A,B', kind: 'agent' },
+      agents: {
+        does: 'The agents that see it: a list with commas, all or none. Default: those that follow all servers.',
+        value: 'A,B',
+        kind: 'agent',
+      },
       ...ISOLATION_FLAGS,
     },
-    writes: true,
+    asks: true,
     examples: [
       'add memory -- npx -y @modelcontextprotocol/server-memory',
       'add https://mcp.example.com/mcp --name docs',

@@ -17,12 +17,18 @@ export const SERVICE_COMMANDS = [
       does: 'Find agents, import their servers, and connect agents to the gateway.',
       text: 'On a terminal, asks what to import and connect, shows the changes to the files, and then starts the service in the background and writes. Until then nothing is changed.',
       flags: {
-        import: { does: 'Servers to import, by name: a list with commas, all or none.', value: 'NAMES' },
+        import: {
+          does: 'Servers to import, by name: a list with commas, all or none. Default: all but those of a project that their agent has not approved.',
+          value: 'NAMES',
+        },
         'move-secrets': { does: 'Move secrets in plain text to the secret store.' },
         connect: {
           does: 'Agents to connect: a list with commas, all or none.',
           value: 'AGENTS',
           kind: 'agent',
+        },
+        'keep-names': {
+          does: 'They keep one entry for each server, under its old name: tools keep their names.',
         },
         'at-login': { does: 'Start Toolroom at every login.' },
       },

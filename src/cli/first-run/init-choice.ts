@@ -10,7 +10,8 @@ export function itemsIn(
   items: readonly ImportItem[],
   list: string | undefined,
 ): readonly ImportItem[] | undefined {
-  if (list === undefined || list === 'all') return undefined
+  if (list === undefined) return undefined
+  if (list === 'all') return items
   if (list === 'none') return []
   const named = items.map((item) => ({ id: item.name, name: item.name, item }))
   return wordsOf(list).map((word) => findNamed(named, word, 'server').item)
@@ -23,11 +24,12 @@ export const agentTypesIn = (agents: readonly AgentSummary[], list: string | und
 /** What the flags say. What they do not say is not done, except that all servers are imported. */
 export async function choiceOfFlags(api: Api, given: Given): Promise<Choice> {
   const list = given.flag('import')
-  const isListed = list !== undefined && list !== 'all' && list !== 'none'
+  const isListed = list !== undefined && list !== 'none'
   return {
     items: itemsIn(isListed ? await importable(api) : [], list),
     moveSecrets: given.is('move-secrets'),
     agents: agentTypesIn(await agentsOf(api), given.flag('connect')),
+    keepNames: given.is('keep-names'),
     atLogin: given.is('at-login'),
   }
 }

@@ -5,6 +5,7 @@ import { ask, isYes } from '../run/ask-on-terminal.ts'
 import type { Context } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 import { counted, shortPath } from '../run/human-readable.ts'
+import type { Line } from '../run/printed-line.ts'
 import { findAddress } from '../run/service-address.ts'
 import type { Api } from '../run/service-client.ts'
 import { withTemporaryApi } from '../service/service-on-demand.ts'
@@ -17,6 +18,7 @@ import {
   type ImportItem,
   importable,
   importServers,
+  variantLines,
 } from './init-steps.ts'
 
 /**
@@ -33,9 +35,7 @@ export const askForChoice = (context: Context): Promise<Choice> =>
     const fresh = items.filter(({ outcome }) => outcome === 'created')
     const flagged = given.flag('import')
     const chosen =
-      flagged === undefined
-        ? await pick(context, 'Import which servers?', fresh, 'all', (item) => [item.name, shownAs(item)])
-        : (itemsIn(items, flagged) ?? fresh)
+      flagged === undefined ? await pickServers(context, fresh) : (itemsIn(items, flagged) ?? fresh)
     const moveSecrets = given.is('move-secrets') || (await askForSecrets(chosen))
     const installed = (await agentsOf(api)).filter((agent) => agent.installed)
     const agents =
@@ -47,8 +47,9 @@ export const askForChoice = (context: Context): Promise<Choice> =>
             ])
           ).map(({ agent_type }) => agent_type)
         : agentTypesIn(await agentsOf(api), given.flag('connect'))
+    const keepNames = given.is('keep-names')
     const atLogin = given.is('at-login') || (agents.length > 0 && (await askForLogin(context)))
-    const choice = { items: chosen, moveSecrets, agents, atLogin }
+    const choice = { items: chosen, moveSecrets, agents, keepNames, atLogin }
     const known = items.filter(({ outcome }) => outcome === 'registered')
     const changes = await plannedChanges(temporary, choice, known)
     const real = address ?? `http://127.0.0.1:${config.port === 0 ? 'PORT' : config.port}`
@@ -81,13 +82,23 @@ function questionOf({ items = [], atLogin }: Choice, changes: readonly FileChang
   return `Start Toolroom in the background${parts.map((part) => `, ${part}`).join('')}?`
 }
 
-/** Of servers with the same command: who uses it, and with which other values. */
-function shownAs({ url, command, args, found_in, variants }: ImportItem): string {
+/** Those that their agent has not approved are not part of the default. */
+async function pickServers(context: Context, fresh: readonly ImportItem[]): Promise<ImportItem[]> {
+  const usual = fresh.every(({ approved }) => approved)
+    ? 'all'
+    : fresh.flatMap(({ name, approved }) => (approved ? [name] : [])).join(',') || 'none'
+  return pick(context, 'Import which servers?', fresh, usual, (item) => [
+    item.name,
+    shownAs(item),
+    variantLines(item),
+  ])
+}
+
+function shownAs({ url, command, args, approved, found_in }: ImportItem): string {
   const words = url ?? [command ?? '', ...args].join(' ')
-  const [source] = found_in
-  if (variants.length === 0 || !source) return words
-  const differs = [...new Set(variants.flatMap((variant) => variant.differs))].join(', ')
-  return `${words}  (of ${source.agent_type}; others differ in ${differs})`
+  return approved
+    ? words
+    : `${words}  (of a project; not approved in ${found_in[0]?.agent_type ?? 'its agent'})`
 }
 
 async function askForSecrets(chosen: readonly ImportItem[]): Promise<boolean> {
@@ -110,14 +121,16 @@ async function pick<T>(
   { note }: Context,
   question: string,
   items: readonly T[],
-  usual: 'all' | 'none',
-  columnsOf: (item: T) => readonly [name: string, more: string],
+  usual: string,
+  columnsOf: (item: T) => readonly [name: string, more: string, below?: readonly Line[]],
 ): Promise<T[]> {
   if (items.length === 0) return []
   const rows = items.map(columnsOf)
   const width = Math.max(...rows.map(([name]) => name.length))
-  for (const [at, [name, more]] of rows.entries())
-    note(`  ${String(at + 1).padStart(2)}  ${name.padEnd(width)}  ${more}`)
+  for (const [at, [name, more, below = []]] of rows.entries()) {
+    note([`  ${String(at + 1).padStart(2)}  ${name.padEnd(width)}  ${more}`])
+    for (const line of below) note(line)
+  }
   const names = rows.map(([name]) => name)
   for (;;) {
     const answer = (await answerTo(`${question} Numbers, all or none [${usual}]: `)).trim() || usual

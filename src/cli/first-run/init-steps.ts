@@ -1,6 +1,7 @@
+import { valueText } from '../agents/file-change-lines.ts'
 import { installAtLogin, stateAtLogin } from '../autostart/autostart.ts'
 import type { Context } from '../run/command-context.ts'
-import { type Line, signed } from '../run/printed-line.ts'
+import { type Line, signed, toned } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { agentsWithGateway, connectedAgents, namesOf } from '../service/starting-agents.ts'
 
@@ -9,10 +10,12 @@ export type FileChange = Schemas['AgentChangeReport']
 
 /** What `init` is going to do. */
 export interface Choice {
-  /** The servers to import. Undefined: all that were found. */
+  /** The servers to import. Undefined: all that were found, except those that their agent has not approved. */
   readonly items: readonly ImportItem[] | undefined
   readonly moveSecrets: boolean
   readonly agents: readonly string[]
+  /** They keep an entry for each server, under its old name. */
+  readonly keepNames: boolean
   /** The service manager starts Toolroom at every login. */
   readonly atLogin: boolean
 }
@@ -23,20 +26,32 @@ export const importable = async (api: Api): Promise<ImportItem[]> =>
 
 /** Imports the chosen servers, or says what an import would do. */
 export async function importServers(api: Api, { items, moveSecrets }: Choice, dry_run: boolean) {
-  if (items?.length === 0) return []
-  const entries = items?.flatMap(({ found_in }) => found_in)
-  const body = { dry_run, move_secrets: moveSecrets, ...(entries && { entries }) }
-  return (await api.post('/api/agents/import', { body })).items
+  const chosen = items ?? (await importable(api)).filter(({ approved }) => approved)
+  if (chosen.length === 0) return []
+  const entries = chosen.flatMap(({ found_in }) => found_in)
+  return (await api.post('/api/agents/import', { body: { dry_run, move_secrets: moveSecrets, entries } }))
+    .items
 }
 
+/** Other servers of the same name: they stay apart, because these values differ. */
+export const variantLines = ({ found_in: [source], variants }: ImportItem): Line[] =>
+  variants.flatMap(({ agent_type, values }) => [
+    [toned('dim', `    of ${source?.agent_type ?? ''}; another one of ${agent_type}:`)],
+    ...values.map((value): Line => [toned('dim', `      ${valueText(value)}`)]),
+  ])
+
 /** Each agent gets one entry for the servers that it had. Its own entries of them are kept by Toolroom. */
-export async function connectAgents(api: Api, { agents }: Choice, dry_run: boolean): Promise<FileChange[]> {
+export async function connectAgents(
+  api: Api,
+  { agents, keepNames }: Choice,
+  dry_run: boolean,
+): Promise<FileChange[]> {
   const reports: FileChange[] = []
   for (const agent_type of agents)
     reports.push(
       await api.post('/api/agents/{agent_type}/connect', {
         path: { agent_type },
-        body: { take_over: true, dry_run },
+        body: { take_over: true, dry_run, ...(keepNames && { keep_names: true }) },
       }),
     )
   return reports

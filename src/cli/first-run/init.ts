@@ -8,7 +8,7 @@ import type { Api } from '../run/service-client.ts'
 import { withReadingApi } from '../service/service-on-demand.ts'
 import { findAll } from './found-agents.ts'
 import { choiceOfFlags } from './init-choice.ts'
-import { connectAgents, type ImportItem, importServers, loginLines } from './init-steps.ts'
+import { connectAgents, type ImportItem, importServers, loginLines, variantLines } from './init-steps.ts'
 
 /** `toolroom init`: finds agents, imports their servers, and connects the chosen agents to the gateway. */
 export const init: Run = async (context) => {
@@ -75,10 +75,14 @@ async function plan({ given, config }: Context, api: Api): Promise<Answer> {
 }
 
 const importLines = (items: readonly ImportItem[], isDry: boolean): Line[] =>
-  items.map(({ name, server_id, outcome, reason, command, args, url }): Line => {
+  items.flatMap((item): Line[] => {
+    const { name, server_id, outcome, reason, command, args, url } = item
     const runs = url ?? [command ?? '', ...args].join(' ')
-    if (outcome === 'refused') return signed('warn', `${name}  was not imported. ${reason ?? ''}`)
+    if (outcome === 'refused') return [signed('warn', `${name}  was not imported. ${reason ?? ''}`)]
     if (outcome === 'created')
-      return signed('ok', `${isDry ? 'would import' : 'imported'} ${server_id ?? name}  ${runs}`)
-    return signed('dim', `${server_id ?? name}  is registered already`)
+      return [
+        signed('ok', `${isDry ? 'would import' : 'imported'} ${server_id ?? name}  ${runs}`),
+        ...variantLines(item),
+      ]
+    return [signed('dim', `${server_id ?? name}  is registered already`)]
   })

@@ -1,5 +1,4 @@
-import { agentLines, type SwitchedAgent, switchIn, usersLine, usersOf } from '../agents/enable-disable.ts'
-import { agentsIn, agentsOf } from '../agents/find-agent.ts'
+import { forAgents, offeredTo } from '../agents/enable-disable.ts'
 import { ask, canAsk, isYes } from '../run/ask-on-terminal.ts'
 import { type Context, dryRun, type Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
@@ -14,33 +13,35 @@ type Installed = Schemas['InstalledPackage']
 export const installPackage: Run = async (context) => {
   const { api, given } = context
   const spec = given.word('PACKAGE')
-  const list = given.flag('agents')
-  const agents = list === undefined ? [] : agentsIn(await agentsOf(api), list)
   const create_server = given.is('add')
-  if (agents.length > 0 && !create_server) throw usage('--agents needs --add', null)
-  const body = { ...splitSpec(spec), create_server, allow_scripts: given.is('allow-scripts') }
+  if (given.flag('agents') !== undefined && !create_server) throw usage('--agents needs --add', null)
+  const agents = await forAgents(context)
+  const body = {
+    ...splitSpec(spec),
+    create_server,
+    allow_scripts: given.is('allow-scripts'),
+    ...agents.body,
+  }
   if (given.is('dry-run'))
-    return dryRun({ ...body, agents: agents.map(({ agent_type }) => agent_type) }, [
+    return dryRun(body, [
       `Would install ${body.name} ${body.version ?? ''}`,
       ...(body.create_server ? ['Would add a server that runs from it'] : []),
-      ...agents.map(({ agent_type }) => `Would enable it in ${agent_type}`),
+      ...(body.agents ? [`Agents that would see it: ${[body.agents].flat().join(' ') || 'none'}`] : []),
     ])
   const started = await api.post('/api/packages/install-npm', { query: { async: true }, body })
   const installed = await followJob<Installed>(context, started, `Installing ${spec}`)
-  const enabled: SwitchedAgent[] = []
   const id = installed.server?.id
-  if (id !== undefined)
-    for (const agent of agents) enabled.push(await switchIn(context, agent, id, true, false))
+  const offered = id === undefined ? undefined : await offeredTo(context, agents, id)
+  const { enabled = [], used_by_agents = [] } = offered ?? {}
   const converted = await convertNpxServers(context, installed)
   const isPartly = enabled.some(({ error }) => error) || (installed.server?.error ?? null) !== null
   return {
-    json: { ...installed, enabled, converted },
+    json: { ...installed, enabled, used_by_agents, converted },
     lines: [
       ...installedLines(installed),
       ...(id === undefined || installed.server?.error ? [] : [await serverLine(context, id)]),
-      ...enabled.flatMap((item) => agentLines(item, id ?? '', true, false)),
+      ...(offered?.lines ?? []),
       ...installed.npx_servers.map((npx) => npxLine(npx, installed.name, converted.includes(npx))),
-      ...(id === undefined ? [] : [usersLine(await usersOf(api, id), id)]),
     ],
     plain: [[installed.id, installed.name, installed.version, id]],
     exit: isPartly ? 'partly_done' : undefined,

@@ -1,5 +1,4 @@
-import { agentLines, switchIn, usersLine, usersOf } from '../agents/enable-disable.ts'
-import { agentsIn, agentsOf } from '../agents/find-agent.ts'
+import { type ForAgents, forAgents, offeredTo } from '../agents/enable-disable.ts'
 import { routeOf, serverNamed } from '../run/any-server.ts'
 import { type Answer, type Context, dryRun, exitOf, type Run } from '../run/command-context.ts'
 import { Failure, usage } from '../run/failure.ts'
@@ -17,7 +16,8 @@ export const addServer: Run = async (context) => {
   const { api, given } = context
   const isDry = given.is('dry-run')
   const confinement = isolationGiven(given)
-  const input = { ...(await inputOf(context)), ...confinement }
+  const agents = await forAgents(context)
+  const input = { ...(await inputOf(context)), ...confinement, ...agents.body }
   const report = await api.post('/api/servers/import', { body: { ...input, dry_run: isDry } })
   const [only] = report.items
   if (!only) throw usage('No server was found in this input', 'See toolroom add --help')
@@ -35,11 +35,21 @@ export const addServer: Run = async (context) => {
       confinement.isolation ? [`  place  ${placeText(confinement.isolation)}`] : [],
     )
   const places = await placesOf(api, report, confinement.isolation_options !== undefined)
-  const agents = await agentsAfter(context, report)
-  const answer = addedAnswer(report, ({ id }) => [
+  const offered = await offersOf(context, report, agents)
+  const shown = addedAnswer(report, ({ id }) => [
     ...(places.get(id ?? '') ?? []),
-    ...(agents.get(id ?? '') ?? []),
+    ...(offered.get(id ?? '')?.lines ?? []),
   ])
+  const items = report.items.map((item) => {
+    const { enabled = [], used_by_agents = [] } = offered.get(item.id ?? '') ?? {}
+    return { ...item, enabled, used_by_agents }
+  })
+  const isPartly = items.some(({ enabled }) => enabled.some(({ error }) => error))
+  const answer = {
+    ...shown,
+    json: { ...report, items },
+    exit: isPartly ? ('partly_done' as const) : shown.exit,
+  }
   if (given.is('start'))
     for (const { id, type, name } of report.items)
       if (id !== null && type === 'stdio')
@@ -47,30 +57,19 @@ export const addServer: Run = async (context) => {
   const id = report.items.length === 1 && given.word('WHAT') !== '-' ? only.id : null
   if (id === null || !given.is('json')) return answer
   const path = { id }
-  const json =
+  const server =
     only.type === 'http'
       ? await api.get('/api/http-servers/{id}', { path })
       : await api.get('/api/servers/{id}', { path })
-  return { ...answer, json }
+  return { ...answer, json: { ...server, enabled: items[0]?.enabled ?? [] } }
 }
 
-/** Switches new servers on in the agents of `--agents`, and says which agents see each of them. By id. */
-async function agentsAfter(
-  context: Context,
-  { items }: Report,
-): Promise<ReadonlyMap<string, readonly Line[]>> {
-  const { api, given } = context
-  const list = given.flag('agents')
-  const lines = new Map<string, readonly Line[]>()
-  for (const { id, outcome } of items) {
-    if (id === null || outcome !== 'created') continue
-    const chosen = list === undefined ? [] : agentsIn(await agentsOf(api), list)
-    const switched: Line[] = []
-    for (const agent of chosen)
-      switched.push(...agentLines(await switchIn(context, agent, id, true, false), id, true, false))
-    lines.set(id, [...switched, usersLine(await usersOf(api, id), id)])
-  }
-  return lines
+/** The agents that see each new server. By id. */
+async function offersOf(context: Context, { items }: Report, agents: ForAgents) {
+  const offered = new Map<string, Awaited<ReturnType<typeof offeredTo>>>()
+  for (const { id, outcome } of items)
+    if (id !== null && outcome === 'created') offered.set(id, await offeredTo(context, agents, id))
+  return offered
 }
 
 /** Where the added servers run, if that is in isolation: the flags or DEFAULT_ISOLATION decide. By id. */

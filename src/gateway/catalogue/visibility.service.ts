@@ -3,6 +3,7 @@ import { invalidField, pointer } from '../../kernel/errors.ts'
 import type { AuditEntry, FactBus } from '../../kernel/fact-bus.ts'
 import { memo } from '../../kernel/memo.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
+import type { Adding } from '../../servers/shared/server-fields.ts'
 import { toolTokens } from '../../servers/shared/tool-view.ts'
 import type { AgentToolList, AgentToolLists } from './agent-tool-lists.ts'
 import { SEARCH_MODE_TOOLS } from './tool-search-index.ts'
@@ -34,13 +35,17 @@ interface Deps {
   /** Resolves an agent type, an alias of one, or the agent type of a key. */
   readonly typeOf: (agentType: string) => string | undefined
   readonly knownTypes: () => readonly string[]
-  readonly hasServer: (id: string) => boolean
+  readonly serverIds: () => readonly string[]
+  /** The agents with a key. */
+  readonly connectedTypes: () => readonly string[]
 }
 
 const SEARCH_TOKENS = SEARCH_MODE_TOOLS.reduce((sum, tool) => sum + toolTokens(tool), 0)
 
 /** The tools that each agent sees at the gateway, and their token cost. */
-export function createVisibility({ store, toolLists, facts, typeOf, knownTypes, hasServer }: Deps) {
+export function createVisibility(deps: Deps) {
+  const { store, toolLists, facts, typeOf, knownTypes, serverIds, connectedTypes } = deps
+
   function resolve(agentType: string): string {
     const type = typeOf(agentType)
     if (type !== undefined) return type
@@ -73,6 +78,8 @@ export function createVisibility({ store, toolLists, facts, typeOf, knownTypes, 
   }
 
   function refuseUnknownServers({ servers, tools }: Pick<AgentToolsInput, 'servers' | 'tools'>): void {
+    const known = new Set(serverIds())
+    const hasServer = (id: string) => known.has(id)
     for (const [index, id] of (servers ?? []).entries())
       if (!hasServer(id))
         throw invalidField(`/servers/${index}`, `must be the id of a server: no server has the id '${id}'`)
@@ -80,8 +87,22 @@ export function createVisibility({ store, toolLists, facts, typeOf, knownTypes, 
       if (!hasServer(id)) throw invalidField(`/tools/${pointer(id)}`, 'must be the id of a server')
   }
 
+  async function change(agentType: string, input: AgentToolsInput, by: Caller): Promise<AgentToolsView> {
+    const type = resolve(agentType)
+    refuseUnknownServers(input)
+    const isChanged = await store.change(type, (before = DEFAULT_AGENT_TOOLS) => {
+      const next = withInput(before, input)
+      const changed = differenceOf(before, next)
+      if (Object.keys(changed).length === 0) return undefined
+      return { next, audit: { action: 'agent_tools_changed', subject: type, ...by, detail: { changed } } }
+    })
+    if (isChanged) facts.publish('agent_tools_changed', { agent_type: type })
+    return view(type)
+  }
+
   return {
     refuseUnknownServers,
+    change,
     get: (agentType: string): AgentToolsView => view(resolve(agentType)),
 
     /** What the agent would see after a change. */
@@ -91,18 +112,25 @@ export function createVisibility({ store, toolLists, facts, typeOf, knownTypes, 
       return viewOf(type, next, toolLists.ofSettings(next))
     },
 
-    async change(agentType: string, input: AgentToolsInput, by: Caller): Promise<AgentToolsView> {
-      const type = resolve(agentType)
-      refuseUnknownServers(input)
-      const isChanged = await store.change(type, (before = DEFAULT_AGENT_TOOLS) => {
-        const next = withInput(before, input)
-        const changed = differenceOf(before, next)
-        if (Object.keys(changed).length === 0) return undefined
-        return { next, audit: { action: 'agent_tools_changed', subject: type, ...by, detail: { changed } } }
+    /** Adds a server that exactly these agents see. If none are named: those that follow all servers. */
+    adding: (async (agents, by, add) => {
+      if (agents === undefined) return add()
+      const named = agents === 'all' ? undefined : new Set(agents.map(resolve))
+      const followsAll = (type: string) => (store.of(type)?.servers ?? null) === null
+      const others = named ? [...new Set(connectedTypes())].filter((type) => !named.has(type)) : []
+      // Before there is a server, so that no agent sees it for a moment.
+      const kept = others.filter(followsAll)
+      for (const type of kept) await change(type, { servers: [...serverIds()] }, by)
+      const added = await add().catch(async (error) => {
+        for (const type of kept) await change(type, { servers: null }, by)
+        throw error
       })
-      if (isChanged) facts.publish('agent_tools_changed', { agent_type: type })
-      return view(type)
-    },
+      for (const [type, { servers }] of store.all()) {
+        const isChosen = named?.has(type) ?? true
+        if (isChosen && servers) await change(type, { servers: [...servers, added.id] }, by)
+      }
+      return added
+    }) satisfies Adding,
 
     /** What the grid shows of the agent: the same object until it changes. */
     visibleTo(agentType: string): ReturnType<typeof visibleIn> {

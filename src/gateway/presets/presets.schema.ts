@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { component, ID_PATTERN, listOf, mapOf, Timestamp } from '../../kernel/rest-parts.ts'
-import { closed, flag, partial, text } from '../../kernel/schema-fields.ts'
+import { closed, flag, partial, text, texts } from '../../kernel/schema-fields.ts'
 import { MAX_SERVERS } from '../../servers/shared/server-fields.ts'
 import { AgentToolsView, ServerIds, ToolNames } from '../catalogue/visibility.schema.ts'
 
@@ -42,6 +42,17 @@ export const ApplyReport = Type.Object({
   dry_run: Type.Boolean(),
   changed: Type.Boolean(),
   warnings: Type.Array(Type.String()),
+  before: Type.Object(
+    {
+      servers: AgentToolsView.properties.servers,
+      visible: AgentToolsView.properties.visible,
+      by_server: AgentToolsView.properties.by_server,
+    },
+    { description: 'What the agent saw before' },
+  ),
+  gained: texts('Servers that it sees, and did not see before', { examples: [['slack']] }),
+  lost: texts('Servers that it saw before'),
+  more_tools: texts('Servers of which it sees more tools than before'),
   ...AgentToolsView.properties,
 })
 component({ AppliedPreset: ApplyReport }, 'Which tools the agent sees now, or would see')

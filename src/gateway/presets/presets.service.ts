@@ -2,7 +2,7 @@ import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/fact-bus.ts'
 import { type Caller, ID_PATTERN } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { AgentToolsInput } from '../catalogue/visibility.schema.ts'
+import type { AgentToolsInput, AgentToolsView } from '../catalogue/visibility.schema.ts'
 import { toolNamesOf, type Visibility } from '../catalogue/visibility.service.ts'
 import type { ApplyInput, ApplyReport, Preset, PresetInput, PresetView } from './presets.schema.ts'
 
@@ -90,9 +90,24 @@ export function createPresets({ store, visibility, hasServer, now }: Deps) {
         dry_run,
         changed: choice(before) !== choice(after),
         warnings: missing.map((id) => `No server has the id '${id}' any more; it was left out`),
+        ...differenceOf(before, after),
         ...after,
       }
     },
   }
 }
 export type Presets = ReturnType<typeof createPresets>
+
+/** What a preset gives to the agent, and takes from it. */
+function differenceOf(before: AgentToolsView, after: AgentToolsView) {
+  const toolsIn = ({ by_server }: AgentToolsView) =>
+    new Map(by_server.map(({ server_id, tools }) => [server_id, tools]))
+  const [had, has] = [toolsIn(before), toolsIn(after)]
+  const { servers, visible, by_server } = before
+  return {
+    before: { servers, visible, by_server },
+    gained: [...has.keys()].filter((id) => !had.has(id)),
+    lost: [...had.keys()].filter((id) => !has.has(id)),
+    more_tools: [...has].flatMap(([id, tools]) => (tools > (had.get(id) ?? tools) ? [id] : [])),
+  }
+}

@@ -41,8 +41,15 @@ test('a preset is saved, listed, applied to an agent, kept over a restart and de
 
   const { body } = await apply(service, { preset: 'work' })
   expect(body).toEqual({ ...dry.body, dry_run: false })
-  const { preset: _, dry_run: __, changed: ___, warnings: ____, ...view } = body
-  expect(await tools(service)).toEqual(view)
+  expect(body).toMatchObject({
+    before: { servers: null, visible: { servers: 2 } },
+    gained: [],
+    lost: ['noisy'],
+    more_tools: [],
+  })
+  expect(body).toMatchObject(await tools(service))
+  const wider = await apply(service, { preset: 'all', dry_run: true })
+  expect(wider.body).toMatchObject({ gained: ['noisy'], lost: [], more_tools: ['echo'] })
   expect((await apply(service, { preset: 'work' })).body.changed).toBe(false)
 
   await service.close()

@@ -8,6 +8,7 @@ import { REQUEST_S_DESCRIPTION } from '../shared/call-recorder.ts'
 import { masked } from '../shared/masked-values.ts'
 import {
   describedFields,
+  ForAgents,
   healthSchema,
   last_try,
   lastErrorSchema,
@@ -125,6 +126,7 @@ export const HttpServerInput = closed({
   type: Type.Optional(Type.Literal('http')),
   url: Url,
   ...settings,
+  agents: Type.Optional(ForAgents),
 })
 export type HttpServerInput = Type.Static<typeof HttpServerInput>
 component({ HttpServerInput }, 'An HTTP server to add', { examples: [example] })

@@ -167,14 +167,16 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
     return listText(items)
   }
 
-  async add({ type: _, ...input }: HttpServerInput, by: Caller): Promise<HttpServer> {
+  async add({ type: _, agents, ...input }: HttpServerInput, by: Caller): Promise<HttpServer> {
     const { name, transport = 'auto', headers = {}, tags = [], enabled = DEFAULTS.enabled } = input
     const timeouts = { ...DEFAULTS.timeouts, ...input.timeouts }
     const url = checkedUrl(keepMaskedUrl(input.url, undefined))
     const kept = checkedHeaders(keepMaskedValues('headers', headers, {}))
     const oauth = input.oauth ? keptOAuth(input.oauth, undefined, false) : null
     const fields = { name, url, transport, headers: kept, tags, enabled, timeouts, oauth }
-    return this.insert({ ...fields, ...changedOffer(DEFAULTS, input) }, by)
+    return this.deps.adding(agents, by, () =>
+      this.insert({ ...fields, ...changedOffer(DEFAULTS, input) }, by),
+    )
   }
 
   change(

@@ -11,6 +11,7 @@ import {
   textOrNull,
   texts,
 } from '../../kernel/schema-fields.ts'
+import { ForAgents } from '../shared/server-fields.ts'
 
 const Name = text('The npm package name; paths, URLs, git addresses and options are refused', {
   minLength: 1,
@@ -27,6 +28,7 @@ export const InstallInput = closed({
   bin: Type.Optional(text('The program to run, for a package with several', { maxLength: 128 })),
   args: Type.Optional(Type.Array(Type.String({ maxLength: 32_768 }), { maxItems: 256 })),
   env: Type.Optional(Type.Record(Type.String({ maxLength: 256 }), Type.String({ maxLength: 32_768 }))),
+  agents: Type.Optional(ForAgents),
 })
 export type InstallInput = Type.Static<typeof InstallInput>
 component({ InstallInput }, 'A package to install', {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { KeyedQueue } from '../../kernel/async/keyed-queue.ts'
-import { AppError } from '../../kernel/errors.ts'
+import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Network } from '../../net/connection-pool.ts'
@@ -35,7 +35,8 @@ export interface Deps extends UpdateDeps {
   readonly network: () => Promise<Partial<Network>>
   /** Registers a server under this name, or the next free one like it, and starts it. */
   readonly createServer: (
-    input: { name: string; package: string; command: string; args: string[]; env: Record<string, string> },
+    input: Required<Pick<InstallInput, 'args' | 'env'>> &
+      Pick<InstallInput, 'agents'> & { name: string; package: string; command: string },
     by: Caller,
   ) => Promise<NonNullable<Installed['server']>>
 }
@@ -103,8 +104,10 @@ export class Packages {
 
   install(input: InstallInput, by: Caller): StartedJob<Installed> {
     const { name, requested } = parseSpec(input.name, input.version) // throws before there is a job
-    const { allow_scripts = false, create_server = false, bin, args, env } = input
-    const key = JSON.stringify(['install', name, requested, allow_scripts, create_server, bin, args, env])
+    const { allow_scripts = false, create_server = false, bin, args, env, agents } = input
+    if (agents && !create_server) throw invalidField('/agents', 'needs create_server')
+    const made = [create_server, bin, args, env, agents]
+    const key = JSON.stringify(['install', name, requested, allow_scripts, ...made])
     const { id, settled } = this.#deps.jobs.run('package_install', name, key, (handle) =>
       this.#turns.take(name, () => this.#install(input, handle, by)),
     )
@@ -220,9 +223,10 @@ export class Packages {
   #createServer(record: PackageRecord, input: InstallInput, handle: JobHandle, by: Caller) {
     handle.phase('creating a server')
     const command = chooseBin(record, input.bin)
-    const { args = [], env = {} } = input
+    const { args = [], env = {}, agents } = input
     const name = nameOfPackage(record.name)
-    return this.#deps.createServer({ name, package: record.name, command, args, env }, by)
+    const seen = agents && { agents }
+    return this.#deps.createServer({ name, package: record.name, command, args, env, ...seen }, by)
   }
 
   #update(spec: Spec, handle: JobHandle, by: Caller): Promise<Updated> {

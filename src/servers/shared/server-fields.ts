@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { REPAIR_ACTIONS } from '../../kernel/repair-action.ts'
-import { ID_PATTERN, orNull, Timestamp } from '../../kernel/rest-parts.ts'
+import { type Caller, ID_PATTERN, orNull, Timestamp } from '../../kernel/rest-parts.ts'
 import { anyObject, boolean, integer, text, textOrNull, texts } from '../../kernel/schema-fields.ts'
 import type { LastError } from '../../kernel/server-state.ts'
 import type { OfferSettings } from './tool-settings.ts'
@@ -134,6 +134,27 @@ export const toolFields = {
   tool_count: orNull(integer('Null until the tools have been listed once')),
   tool_tokens: orNull(integer('Estimated tokens of the tools in an agent’s context')),
 }
+
+/** The agents that see a new server. */
+export const ForAgents = Type.Union(
+  [
+    Type.Literal('all'),
+    Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 64, uniqueItems: true }),
+  ],
+  {
+    description:
+      'The agents that see the new server at the gateway: their types, or `all`. If omitted: those that follow all servers. An agent with a choice of its own sees it only if it is named. One that follows all servers and is not named gets a choice of its own: the servers it sees now',
+    examples: [['cursor']],
+  },
+)
+export type ForAgents = Type.Static<typeof ForAgents>
+
+/** Lets these agents see a server, and adds it. */
+export type Adding = <T extends { readonly id: string }>(
+  agents: ForAgents | undefined,
+  by: Caller,
+  add: () => Promise<T>,
+) => Promise<T>
 
 /** The fields of every server record, whatever its kind. */
 export interface ServerRecord extends OfferSettings {

@@ -9,7 +9,7 @@ import type { CallRecorder } from './call-recorder.ts'
 import type { Catalogues } from './catalogues.ts'
 import type { References } from './definition/definition-references.ts'
 import { type Revealed, type RevealInput, storedValue } from './masked-values.ts'
-import { MAX_SERVERS, type ServerRecord } from './server-fields.ts'
+import { type Adding, MAX_SERVERS, type ServerRecord } from './server-fields.ts'
 import type { OfferSettings } from './tool-settings.ts'
 import type { Tries } from './tries.ts'
 import type { ToolCall, Upstream } from './upstream.ts'
@@ -42,6 +42,7 @@ export interface RegistryDeps<T extends ServerRecord> {
   readonly calls: CallRecorder
   readonly now: () => number
   readonly audit: (entry: AuditEntry) => Promise<void>
+  readonly adding: Adding
 }
 
 type Fields<T extends ServerRecord> = Omit<T, Exclude<keyof ServerRecord, 'name' | keyof OfferSettings>>

@@ -16,6 +16,7 @@ import { STATUSES } from '../../kernel/server-state.ts'
 import { masked } from '../shared/masked-values.ts'
 import {
   describedFields,
+  ForAgents,
   healthSchema,
   last_try,
   lastErrorSchema,
@@ -141,6 +142,7 @@ export const ServerInput = closed({
   name: ServerName,
   ...optional({ type: Type.Literal('stdio'), command: Command, package: Package }),
   ...settings,
+  agents: Type.Optional(ForAgents),
 })
 export type ServerInput = Type.Static<typeof ServerInput>
 component({ ServerInput }, 'A STDIO server to add', {

@@ -140,12 +140,15 @@ export class Servers extends ServerLifecycle<Deps> {
     return listText(items)
   }
 
-  async add({ type: _, ...input }: ServerInput, by: Caller): Promise<Server> {
+  async add({ type: _, agents, ...input }: ServerInput, by: Caller): Promise<Server> {
     const { name, description = null, tags = [] } = input
     const offer = changedOffer(OFFER_DEFAULTS, input)
-    const server = await this.insert({ name, ...this.#startedBy(input), description, tags, ...offer }, by)
-    this.#register(server)
-    return server
+    const fields = { name, ...this.#startedBy(input), description, tags, ...offer }
+    return this.deps.adding(agents, by, async () => {
+      const server = await this.insert(fields, by)
+      this.#register(server)
+      return server
+    })
   }
 
   async change(

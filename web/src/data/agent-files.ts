@@ -99,8 +99,11 @@ export interface FileAction {
   readonly create?: boolean
   /** Of connect: it sees all servers, also those that are added later, instead of those that it had. */
   readonly all?: boolean
+  /** Of connect: an entry for each server, under its old name. */
+  readonly keepNames?: boolean
 }
 export interface FileOutcome {
+  readonly agent_type: string
   readonly path: string
   readonly diff: string
   readonly changed: boolean
@@ -113,7 +116,7 @@ export type WrittenFile = FileOutcome & Pick<ChangeReport, 'agent_type' | 'scope
 export type GatewayChange = NonNullable<ChangeReport['gateway']>
 
 export async function runFileAction(action: FileAction, dry_run: boolean): Promise<WrittenFile[]> {
-  const { kind, agent_type, backup_id, create, all } = action
+  const { kind, agent_type, backup_id, create, all, keepNames } = action
   const path = { agent_type }
   if (kind === 'restore')
     return (await api().post('/api/backups/restore', { body: { agent_type, dry_run } })).items
@@ -131,6 +134,7 @@ export async function runFileAction(action: FileAction, dry_run: boolean): Promi
     take_over: true,
     ...(create && { create }),
     ...(all && { servers: 'all' as const }),
+    ...(keepNames && { keep_names: true }),
   }
   return [await api().post('/api/agents/{agent_type}/connect', { path, body })]
 }

@@ -71,7 +71,31 @@ export function usePresets() {
   })
 }
 
-export async function savePreset(name: string, servers: readonly string[]): Promise<void> {
-  await api().put('/api/presets/{name}', { path: { name }, body: { servers: [...servers] } })
+/** `agent_type`: an agent that is connected, whose choice of tools is part of the preset. */
+export async function savePreset(
+  name: string,
+  servers: readonly string[],
+  agent_type: string | undefined,
+): Promise<void> {
+  const { tools } = agent_type === undefined ? { tools: {} } : await readTools(agent_type)
+  const body = { servers: [...servers], tools }
+  await api().put('/api/presets/{name}', { path: { name }, body })
   await queryClient.invalidateQueries({ queryKey: ['agents', 'presets'] })
 }
+
+/** What the agent would see with the preset. */
+export function usePresetPreview(agent_type: string, preset: string) {
+  return useQuery({
+    queryKey: ['agents', 'preset', agent_type, preset],
+    queryFn: () => apply(agent_type, preset, true),
+    retry: false,
+  })
+}
+
+export async function applyPreset(agent_type: string, preset: string): Promise<void> {
+  await apply(agent_type, preset, false)
+  await queryClient.invalidateQueries({ queryKey: ['agents'] })
+}
+
+const apply = (agent_type: string, preset: string, dry_run: boolean) =>
+  api().post('/api/agents/{agent_type}/apply', { path: { agent_type }, body: { preset, dry_run } })

@@ -33,6 +33,8 @@ export interface Candidate {
   readonly variants: Variant[]
   readonly notes: Set<string>
   enabled: boolean
+  /** At least one agent uses it, or would without asking. */
+  approved: boolean
 }
 
 export interface RefusedEntry {
@@ -50,7 +52,7 @@ export function candidatesIn(
   const byIdentity = new Map<string, Candidate>()
   const refused: RefusedEntry[] = []
   for (const { agent, files } of agents) {
-    for (const { state, project } of files) {
+    for (const { state, project, approved } of files) {
       for (const entry of state.entries) {
         if (names && !names.includes(entry.name)) continue
         if (readGatewayEntry(entry.definition)) continue // it leads to Toolroom itself
@@ -59,7 +61,10 @@ export function candidatesIn(
         const { definition, problem } = imported
         if (definition === null || problem !== null)
           refused.push({ source, definition, reason: problem ?? 'The entry defines no server' })
-        else merge(byIdentity, source, definition, imported, agent)
+        else {
+          const isApproved = approved === null || approved === 'all' || approved.includes(entry.name)
+          merge(byIdentity, source, definition, imported, agent, isApproved)
+        }
       }
     }
   }
@@ -74,12 +79,14 @@ function merge(
   definition: Definition,
   { enabled, notes }: ImportedEntry,
   agent: AgentFiles['agent'],
+  approved: boolean,
 ): void {
   const variant = variantOf(definition)
   const known = all.get(variant)
   if (!known) {
     const { name } = source
-    all.set(variant, { name, definition, found_in: [source], variants: [], notes: new Set(notes), enabled })
+    const found = { found_in: [source], variants: [], notes: new Set(notes) }
+    all.set(variant, { name, definition, enabled, approved, ...found })
     return
   }
   known.found_in.push(source)
@@ -87,6 +94,7 @@ function merge(
   if (enabled !== known.enabled)
     known.notes.add('It is disabled in some of these places and enabled in others, so it is enabled here')
   known.enabled ||= enabled
+  known.approved ||= approved
 }
 
 /** Different servers with the same name list each other. */

@@ -47,7 +47,8 @@ export const BulkReport = Type.Object({
 export type BulkReport = Type.Static<typeof BulkReport>
 component({ BulkReport }, 'The outcome for each server')
 
-export const TrialInput = closed({ ...ServerInput.properties, name: Type.Optional(ServerName) })
+const { agents: _, ...definition } = ServerInput.properties
+export const TrialInput = closed({ ...definition, name: Type.Optional(ServerName) })
 export type TrialInput = Type.Static<typeof TrialInput>
 component({ TrialInput }, 'A definition to try out', {
   examples: [{ command: 'npx', args: ['-y', '@modelcontextprotocol/server-memory'] }],

@@ -50,6 +50,8 @@ export interface NewServer {
   readonly cwd: string
   /** Undefined: those of the setting, or of a container that the snippet runs. */
   readonly confinement: Confinement | undefined
+  /** The agents that see it. Undefined: those that follow all servers. */
+  readonly agents: readonly string[] | undefined
 }
 
 export interface Added {
@@ -71,11 +73,13 @@ export function useAddServer() {
       env,
       cwd,
       confinement,
+      agents,
     }: NewServer): Promise<Added[]> => {
       const body = {
         ...OPTIONS,
         ...{ snippet, start_mode, move_secrets, dry_run: false },
         ...(name && { name }),
+        ...(agents && { agents: [...agents] }),
         ...confinement,
       }
       const { items } = await api().post('/api/servers/import', { body })

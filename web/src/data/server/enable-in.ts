@@ -7,9 +7,15 @@ export type AgentChange = Schemas['AgentChangeReport']
 /** An agent that uses the gateway sees a server without a change of its file. */
 export const usesGateway = ({ connected_via }: Agent): boolean => connected_via === 'gateway'
 
+/** It sees all servers, also those that are added later. */
+export const followsAll = (agent: Agent): boolean => usesGateway(agent) && agent.gateway_servers === null
+
+/** Its file needs an entry for each server. */
+export const needsFile = (agent: Agent): boolean => !usesGateway(agent) || agent.keeps_names === true
+
 /** What a write into the file of an agent would change. */
-export const previewEntries = (agent_type: string, server_ids: string[]): Promise<AgentChange> =>
-  put(agent_type, server_ids, true)
+export const previewEntries = (agent: Agent, server_ids: string[]): Promise<AgentChange> =>
+  put(agent, server_ids, true)
 
 /** Writes entries for the servers into the files of the agents; lets those behind the gateway see them. */
 export function useEnableIn() {
@@ -17,7 +23,7 @@ export function useEnableIn() {
     mutationFn: async ({ agents, ids }: { agents: readonly Agent[]; ids: string[] }) => {
       for (const agent of agents) {
         if (usesGateway(agent)) await allow(agent.agent_type, ids)
-        else await put(agent.agent_type, ids, false)
+        if (needsFile(agent)) await put(agent, ids, false)
       }
     },
     onSettled: () =>
@@ -25,8 +31,10 @@ export function useEnableIn() {
   })
 }
 
-async function put(agent_type: string, server_ids: string[], dry_run: boolean): Promise<AgentChange> {
-  const body = { server_ids, dry_run, mode: 'merge', via: 'direct', scope: 'user', create: false } as const
+async function put(agent: Agent, server_ids: string[], dry_run: boolean): Promise<AgentChange> {
+  const { agent_type } = agent
+  const via = usesGateway(agent) ? 'gateway' : 'direct'
+  const body = { server_ids, dry_run, mode: 'merge', via, scope: 'user', create: false } as const
   return api().put('/api/agents/{agent_type}/servers', { path: { agent_type }, body })
 }
 

@@ -13,7 +13,7 @@ import type { Grid } from './use-grid.ts'
 export interface ColumnActions {
   readonly onAction: (kind: 'connect' | 'disconnect' | 'restore' | 'preset', column: Column) => void
   readonly onCopy: (to: Column, from: Column) => void
-  readonly onPreset: (to: Column, servers: readonly string[] | null) => void
+  readonly onPreset: (to: Column, preset: string, servers: readonly string[] | null) => void
 }
 
 interface Props extends ColumnActions {

@@ -46,7 +46,7 @@ export function ColumnMenu({ grid, column, target, onAction, onCopy, onPreset }:
             ))}
             {presets.length > 0 && <Menu.Label>{t('applyPreset')}</Menu.Label>}
             {presets.slice(0, 8).map(({ name, servers }) => (
-              <Menu.Item key={name} onClick={() => onPreset(column, servers)}>
+              <Menu.Item key={name} onClick={() => onPreset(column, name, servers)}>
                 {name}
               </Menu.Item>
             ))}

@@ -23,7 +23,7 @@ export function PresetDialog({ column, servers, onClose }: PresetProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!isValid) return
-    savePreset(name, servers).then(
+    savePreset(name, servers, column.via === 'gateway' ? column.agent.agent_type : undefined).then(
       () => {
         showDone(t('presetSaved', { name }))
         onClose()

@@ -15,6 +15,7 @@ import { ErrorState } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import { list, oneOf, searchState, text, useSearchState } from '../../url/search-state.ts'
 import css from './Agents.module.css'
+import { ApplyDialog } from './ApplyDialog.tsx'
 import { AddAgentDialog, PresetDialog } from './Dialogs.tsx'
 import { DiffersDialog } from './DiffersDialog.tsx'
 import type { Column } from './grid-model.ts'
@@ -43,6 +44,7 @@ type Open =
   | { readonly kind: 'write' | 'add' }
   | { readonly kind: 'differs' | 'tools'; readonly server: Server; readonly column: Column }
   | { readonly kind: 'preset'; readonly column: Column }
+  | { readonly kind: 'apply'; readonly column: Column; readonly preset: string }
   | { readonly kind: 'file'; readonly title: string; readonly action: FileAction }
 
 /** Which server is on in which agent. Changes of files are staged, then written together. */
@@ -130,14 +132,21 @@ export function Page() {
                 onCopy={(to, from) =>
                   toggle.copy(to, (server) => !['off', 'none'].includes(grid.cellAt(server, from).state))
                 }
-                onPreset={(to, ids) => toggle.copy(to, ({ id }) => ids === null || ids.includes(id))}
+                onPreset={(to, preset, ids) =>
+                  to.via === 'gateway'
+                    ? setOpen({ kind: 'apply', column: to, preset })
+                    : toggle.copy(to, ({ id }) => ids === null || ids.includes(id))
+                }
                 onAction={(kind, column) =>
                   setOpen(
                     kind === 'preset'
                       ? { kind, column }
                       : {
                           kind: 'file',
-                          title: `${t(kind).replace('…', '')}: ${column.agent.name}`,
+                          title:
+                            kind === 'connect'
+                              ? t('connectTitle', { agent: column.agent.name })
+                              : `${t(kind).replace('…', '')}: ${column.agent.name}`,
                           action: { kind, agent_type: typeOf(column) },
                         },
                   )
@@ -190,6 +199,8 @@ function Dialog({ open, grid, onClose }: DialogProps) {
       )
       return <PresetDialog column={open.column} servers={on.map(({ id }) => id)} onClose={onClose} />
     }
+    case 'apply':
+      return <ApplyDialog column={open.column} preset={open.preset} onClose={onClose} />
     case 'file':
       return <FileChangeDialog title={open.title} action={open.action} onClose={onClose} />
   }

@@ -64,9 +64,9 @@ export function sortColumns(columns: readonly Column[]): Column[] {
 export const isExposed = (server: Server): boolean => server.expose
 
 export function cellOf(server: Server, column: Column, staged: Staged | undefined): Cell {
-  const { agent, scope, unreadable, via } = column
+  const { scope, unreadable, via } = column
   const none = { state: 'none', side: null, isStaged: false, entries: [] } as const
-  if (via === 'gateway') return gatewayCell(server, agent)
+  if (via === 'gateway') return gatewayCell(server, column)
   if (unreadable !== null) return { ...none, blocked: unreadable }
   const own = column.entries.get(server.id) ?? []
   const entries = own.filter((entry) => entry.scope === scope?.scope)
@@ -99,10 +99,16 @@ function whyFixed(
   return canReach ? null : t(isRemote ? 'noRemote' : 'noLocal', { agent: agent.name })
 }
 
-function gatewayCell(server: Server, { gateway_servers, visible }: Agent): Cell {
+function gatewayCell(server: Server, { agent, entries }: Column): Cell {
+  const { gateway_servers, visible } = agent
   const base = { side: null, isStaged: false, blocked: null, entries: [] } as const
   if (!isExposed(server)) return { ...base, state: 'none', blocked: t('notExposed') }
   const isOn = gateway_servers == null || gateway_servers.includes(server.id)
+  const hasEntry = entries.get(server.id)?.some(({ parked }) => !parked) ?? false
+  if (agent.keeps_names && !hasEntry) {
+    const names = { agent: agent.name, server: server.id, type: agent.agent_type }
+    return { ...base, state: 'off', blocked: t('needsEntry', names) }
+  }
   if (!isOn) return { ...base, state: 'off' }
   // One that is stopped offers nothing now, which is not what was chosen for the agent.
   if (server.type === 'stdio' && server.status === 'stopped') return { ...base, state: 'on' }

@@ -30,6 +30,9 @@ export interface Grid {
 
 const NONE: readonly Server[] = []
 
+/** Agents that followed all servers when the first one was switched off here. */
+const followed = new Set<string>()
+
 /** Everything that the page shows. Columns are all agents that were found. */
 export function useGrid(view: View): Grid {
   const { servers = NONE, error, isPending } = useServers()
@@ -85,12 +88,18 @@ export function useToggle({ servers, cellAt, columns }: Grid) {
     const before = agent.gateway_servers ?? null
     const chosen = (before ?? exposed).filter((id) => id !== server.id)
     const next = wanted ? [...chosen, server.id] : chosen
-    const isAll = exposed.every((id) => next.includes(id))
+    // Who followed all servers before goes on doing so; a choice of all servers is not the same.
+    const isAll = followed.has(agent.agent_type) && exposed.every((id) => next.includes(id))
+    const isLeaving = before === null
+    if (isLeaving) followed.add(agent.agent_type)
     const names = { agent: agent.name, server: server.name }
     chooseServers(agent.agent_type, isAll ? null : next).then(
       () => {
         remember(() => void chooseServers(agent.agent_type, before).catch((error) => showFailure(error)))
-        showDone(t(wanted ? 'atOnce' : 'atOnceOff', names), t('atOnceText'))
+        showDone(
+          t(wanted ? 'atOnce' : 'atOnceOff', names),
+          isLeaving ? t('unfollowed', names) : t('atOnceText'),
+        )
       },
       (error: unknown) => showFailure(error),
     )

@@ -2,6 +2,7 @@ import { Checkbox, Modal, Textarea, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { Found, InstallInput } from '../../data/packages.ts'
 import { Act } from '../../parts/controls/Act.tsx'
+import { AgentChoice } from '../../parts/server/AgentChoice.tsx'
 import { Facts } from './Facts.tsx'
 import { factsOf } from './facts.ts'
 import { t } from './messages.ts'
@@ -21,12 +22,14 @@ export function InstallDialog({ found, onInstall, onClose }: Props) {
   const [env, setEnv] = useState('')
   const [allow_scripts, setScripts] = useState(false)
   const [create_server, setServer] = useState(true)
+  const [agents, setAgents] = useState<readonly string[]>()
   const submit = (event: FormEvent) => {
     event.preventDefault()
     onInstall({
       name: found.name,
       allow_scripts,
       create_server,
+      ...(create_server && agents && { agents: [...agents] }),
       ...(version.trim() !== '' && { version: version.trim() }),
       ...(bin.trim() !== '' && { bin: bin.trim() }),
       ...(args.trim() !== '' && { args: linesOf(args) }),
@@ -73,6 +76,12 @@ export function InstallDialog({ found, onInstall, onClose }: Props) {
           checked={create_server}
           onChange={() => setServer(!create_server)}
         />
+        {create_server && (
+          <fieldset className={css.agents}>
+            <legend>{t('forAgents')}</legend>
+            <AgentChoice gatewayOnly chosen={agents} onChange={setAgents} />
+          </fieldset>
+        )}
         <Checkbox
           label={t('allowScripts')}
           description={t('allowScriptsHint')}

@@ -46,6 +46,7 @@ export const t = texts('packages', {
   allowScripts: 'Allow install scripts',
   allowScriptsHint: 'They run any program with your rights while the package is installed.',
   createServer: 'Add it as a server and start it',
+  forAgents: 'On for these agents',
   install: 'Install',
   cancel: 'Cancel',
   jobs: 'Jobs',

@@ -3,10 +3,14 @@ import type { FileOutcome, GatewayChange } from '../../data/agent-files.ts'
 import type { HttpServer } from '../../data/api.ts'
 import type { Server } from '../../data/servers.ts'
 import { BeforeAfter } from '../../parts/content/BeforeAfter.tsx'
-import { FileChangeDialog, FileFacts, FilePreview, FollowChoice } from '../../parts/content/FileChange.tsx'
+import { BeforeAfterRow, ChangeNote } from '../../parts/content/BeforeAfterRow.tsx'
+import { ConnectChoices, FileChangeDialog, FileFacts, FilePreview } from '../../parts/content/FileChange.tsx'
 import { FileLines } from '../../parts/content/FileLines.tsx'
+import { ToolNames } from '../../parts/content/ToolNames.tsx'
+import { VariantStrip } from '../../parts/content/VariantStrip.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { Repair } from '../../parts/repair/Repair.tsx'
+import { AgentChoice } from '../../parts/server/AgentChoice.tsx'
 import { EnableDialog } from '../../parts/server/EnableDialog.tsx'
 import { ServerBoxes } from '../../parts/server/ServerBoxes.tsx'
 import { ServerMenu } from '../../parts/server/ServerMenu.tsx'
@@ -22,8 +26,18 @@ const remote = (state: HttpServer['auth']['state'], enabled = true) =>
 const UNTRIED = { health: { state: 'not_tried' } } as Server
 const LOCAL = { id: 'github', name: 'github', type: 'stdio' } as Server
 
+const VALUES = [
+  {
+    label: 'env MEMORY_FILE_PATH',
+    own: '/home/me/.cursor/facts.json',
+    other: '/home/me/.claude/facts.json',
+    secret: null,
+  },
+  { label: 'env API_KEY', own: null, other: null, secret: 'same' as const },
+]
 const KEPT: GatewayChange = {
   servers: ['github', 'memory-cursor'],
+  keep_names: false,
   before: { servers: 3, tools: 61, tokens: 15_000 },
   after: { servers: 3, tools: 61, tokens: 15_400 },
   gained: [],
@@ -31,12 +45,20 @@ const KEPT: GatewayChange = {
     {
       name: 'github',
       server_id: 'github',
+      shared_with: ['claude-code'],
+      variants: [],
       tools: [
         { before: 'create_issue', after: 'github__create_issue' },
         { before: 'get_issue', after: 'github__get_issue' },
       ],
     },
-    { name: 'memory', server_id: 'memory-cursor', tools: [] },
+    {
+      name: 'memory',
+      server_id: 'memory-cursor',
+      shared_with: [],
+      variants: [{ server_id: 'memory', agents: ['claude-code'], values: VALUES }],
+      tools: [{ before: 'read_graph', after: 'memory-cursor__read_graph' }],
+    },
   ],
   kept: ['local-build'],
   credentials: { before: ['github: env GITHUB_TOKEN'], after: ['github: env GITHUB_TOKEN'] },
@@ -52,6 +74,7 @@ const WIDER: GatewayChange = {
 }
 
 const CONNECTED: FileOutcome = {
+  agent_type: 'cursor',
   path: '~/.cursor/mcp.json',
   diff: '@@ -1,3 +1,3 @@\n {\n-  "github": { "command": "npx" }\n+  "toolroom": { "url": "http://127.0.0.1:8665/mcp" }\n }\n',
   changed: true,
@@ -85,6 +108,7 @@ export function ServerParts() {
           <Repair action={{ kind: 'pull_image', image: 'node:22' }} server={LOCAL} size="xs" />
           <Repair action={{ kind: 'start' }} server={LOCAL} size="xs" look="quiet" />
         </div>
+        <AgentChoice chosen={undefined} onChange={() => {}} />
         <ServerBoxes chosen={[]} onToggle={() => {}} />
         <div>
           <Act onClick={() => setOpen('enable')}>Enable in…</Act>
@@ -96,9 +120,21 @@ export function ServerParts() {
           reload="by itself; some versions need the refresh button"
           warnings={["Cursor gets 4 tools of 'github' twice: from its own entry and from the gateway."]}
         />
-        <FollowChoice all={false} onChange={() => {}} />
+        <ConnectChoices value={{ all: false, keepNames: false }} had={3} onChange={() => {}} />
         <FilePreview file={CONNECTED} />
-        <BeforeAfter change={WIDER} />
+        <BeforeAfter agentType="cursor" change={WIDER} />
+        <VariantStrip own="memory-cursor" other="memory" agents={['Claude Code']} values={VALUES} />
+        <table>
+          <tbody>
+            <BeforeAfterRow
+              label="Servers"
+              before="3"
+              after="4"
+              note={<ChangeNote tone="warn" text="1 gained" />}
+            />
+            <ToolNames replaced={KEPT.replaced} />
+          </tbody>
+        </table>
         <FileLines agentType="cursor" scope="user" around={3} />
         <div>
           <Act onClick={() => setOpen('file')}>Connect Cursor…</Act>

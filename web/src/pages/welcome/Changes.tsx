@@ -1,18 +1,18 @@
 import { useState } from 'react'
 import { refreshAgents, runFileAction, useFileAction } from '../../data/agent-files.ts'
-import { FilePreview, FollowChoice } from '../../parts/content/FileChange.tsx'
+import { CHOICE, type ConnectChoice, ConnectChoices, FilePreview } from '../../parts/content/FileChange.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showFailure } from '../../parts/controls/toasts.tsx'
 import { ErrorState } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import { t } from './messages.ts'
-import { type Welcome, without } from './state.ts'
+import type { Welcome } from './state.ts'
 import css from './Welcome.module.css'
 
 /** Step 4: the diff of every file, then the button that writes them. */
 export function Changes({ welcome: { state, set, go } }: { readonly welcome: Welcome }) {
   const [busy, setBusy] = useState(false)
-  const [following, setFollowing] = useState<readonly string[]>([])
+  const [choices, setChoices] = useState<Readonly<Record<string, ConnectChoice>>>({})
   const agents = state.mode === 'gateway' ? state.connect : []
 
   async function write(): Promise<void> {
@@ -20,7 +20,7 @@ export function Changes({ welcome: { state, set, go } }: { readonly welcome: Wel
     const wrote: string[] = []
     try {
       for (const agent_type of agents) {
-        await runFileAction({ kind: 'connect', agent_type, all: following.includes(agent_type) }, false)
+        await runFileAction({ kind: 'connect', agent_type, ...(choices[agent_type] ?? CHOICE) }, false)
         wrote.push(agent_type)
       }
       set({ wrote, step: '5' }, { push: true })
@@ -43,8 +43,8 @@ export function Changes({ welcome: { state, set, go } }: { readonly welcome: Wel
         <Preview
           key={agent}
           agent={agent}
-          all={following.includes(agent)}
-          onFollow={(all) => setFollowing(without(following, agent, !all))}
+          choice={choices[agent] ?? CHOICE}
+          onChoose={(choice) => setChoices({ ...choices, [agent]: choice })}
         />
       ))}
       <div className={css.foot}>
@@ -68,17 +68,17 @@ export function Changes({ welcome: { state, set, go } }: { readonly welcome: Wel
 
 interface PreviewProps {
   readonly agent: string
-  readonly all: boolean
-  readonly onFollow: (all: boolean) => void
+  readonly choice: ConnectChoice
+  readonly onChoose: (choice: ConnectChoice) => void
 }
 
-function Preview({ agent, all, onFollow }: PreviewProps) {
-  const { data, error } = useFileAction({ kind: 'connect', agent_type: agent, all })
+function Preview({ agent, choice, onChoose }: PreviewProps) {
+  const { data, error } = useFileAction({ kind: 'connect', agent_type: agent, ...choice })
   if (error) return <ErrorState error={error} />
   if (!data) return <Skeleton rows={8} height={20} />
   return (
     <>
-      <FollowChoice all={all} onChange={onFollow} />
+      <ConnectChoices value={choice} had={data[0]?.gateway?.before.servers} onChange={onChoose} />
       {data.map((file) => (
         <FilePreview key={file.path} file={file} />
       ))}

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useAgents } from '../../data/agents.ts'
 import { type ImportItem, importServers, useImportable } from '../../data/first-run.ts'
 import { type Server, useServerAction, useServers } from '../../data/servers.ts'
+import { VariantStrip } from '../../parts/content/VariantStrip.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showFailure } from '../../parts/controls/toasts.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
@@ -21,7 +22,9 @@ export function Choose({ welcome: { used = [], state, set, go } }: { readonly we
   const action = useServerAction()
   const [busy, setBusy] = useState(false)
   const items = data?.items ?? []
-  const chosen = items.filter(({ outcome, name }) => outcome === 'created' && !state.noServers.includes(name))
+  const isPicked = ({ name, approved }: ImportItem) =>
+    approved ? !state.noServers.includes(name) : state.alsoServers.includes(name)
+  const chosen = items.filter((item) => item.outcome === 'created' && isPicked(item))
   const plain = items.reduce((sum, { plain_secrets }) => sum + plain_secrets.length, 0)
 
   async function next(): Promise<void> {
@@ -60,8 +63,12 @@ export function Choose({ welcome: { used = [], state, set, go } }: { readonly we
             key={`${item.name} ${item.outcome}`}
             item={item}
             server={servers.find(({ id }) => id === item.server_id)}
-            isChosen={!state.noServers.includes(item.name)}
-            onChoose={(isChosen) => set({ noServers: without(state.noServers, item.name, isChosen) })}
+            isChosen={isPicked(item)}
+            onChoose={(isChosen) =>
+              item.approved
+                ? set({ noServers: without(state.noServers, item.name, isChosen) })
+                : set({ alsoServers: without(state.alsoServers, item.name, !isChosen) })
+            }
           />
         ))}
       </ul>
@@ -123,7 +130,7 @@ interface RowProps {
 function ServerRow({ item, server, isChosen, onChoose }: RowProps) {
   const { data: agents = [] } = useAgents()
   const [isOpen, setOpen] = useState(false)
-  const { name, command, args, url, found_in, variants, outcome, reason } = item
+  const { name, command, args, url, found_in, variants, outcome, reason, approved } = item
   const nameOf = (type: string) => agents.find(({ agent_type }) => agent_type === type)?.name ?? type
   const types = [...new Set(found_in.map(({ agent_type }) => agent_type))]
   const canChoose = outcome === 'created'
@@ -147,6 +154,7 @@ function ServerRow({ item, server, isChosen, onChoose }: RowProps) {
       </span>
       <span className="row">
         <State server={server} outcome={outcome} reason={reason} />
+        {!approved && <Tag tone="warn">{t('notApproved')}</Tag>}
         {variants.length > 0 && (
           <>
             <Tag tone="warn">{t('variants', { count: variants.length + 1 })}</Tag>
@@ -157,14 +165,17 @@ function ServerRow({ item, server, isChosen, onChoose }: RowProps) {
         )}
       </span>
       {isOpen && (
-        <ul className={`sm muted ${css.wide}`}>
-          {variants.map(({ agent_type, scope, differs, command: other, args: words, url: to }) => (
-            <li key={`${agent_type} ${scope} ${differs.join()}`}>
-              {t('inAgent', { agent: nameOf(agent_type), places: differs.join(', ') })}
-              <div className="mono">{to ?? [other, ...words].join(' ')}</div>
-            </li>
+        <div className={css.wide}>
+          {variants.map(({ agent_type, scope, project, name: other, values }) => (
+            <VariantStrip
+              key={`${agent_type} ${scope} ${project}`}
+              own={name}
+              other={other}
+              agents={[nameOf(agent_type)]}
+              values={values}
+            />
           ))}
-        </ul>
+        </div>
       )}
     </li>
   )

@@ -11,6 +11,8 @@ const search = searchState({
   /** Agents and servers that were unticked. */
   noAgents: list(),
   noServers: list(),
+  /** Servers of projects that were ticked, although their agent has not approved them. */
+  alsoServers: list(),
   move: flag(),
   try: flag(),
   mode: oneOf(['watch', 'gateway'], 'watch'),

@@ -1,146 +1,247 @@
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
 import type { GatewayChange } from '../../data/agent-files.ts'
+import { useAgents } from '../../data/agents.ts'
+import { tokens } from '../../format/format.ts'
 import { texts } from '../../i18n/texts.ts'
-import { Glyph } from '../marks/Glyph.tsx'
+import { Monogram } from '../marks/Tag.tsx'
 import css from './BeforeAfter.module.css'
+import { BeforeAfterRow, ChangeNote } from './BeforeAfterRow.tsx'
+import { ToolNames } from './ToolNames.tsx'
+import { VariantStrip } from './VariantStrip.tsx'
 
 const t = texts('before-after', {
   title: 'Before and after',
+  small: 'before and after',
+  what: 'What',
   before: 'Before',
+  becomes: 'becomes',
   after: 'After',
+  note: 'Note',
   keeps: 'keeps what it had',
+  changes: 'can use more than before',
   servers: 'Servers',
-  all: 'and all that are added later',
   same: 'none gained, none lost',
-  gains: 'It gains {servers}',
-  unchanged: 'stays in the file',
+  gained: { one: '{count} gained', other: '{count} gained' },
+  all: 'and all that are added later',
+  nothing: 'It sees no server. Choose “Follow all servers”, or switch servers on in Agents.',
+  shared: 'the one {agents} has',
+  own: '{agent}’s own variant',
+  stays: 'stays in the file',
+  isNew: 'new',
+  none: 'none',
   tools: 'Tools',
+  sameTools: 'same tools',
+  moreTools: { one: '{count} more', other: '{count} more' },
+  lessTools: { one: '{count} less', other: '{count} less' },
+  unknown: 'not known before the first start',
   tokens: 'Tokens',
   about: 'about {count}',
+  longer: 'longer names',
+  sameTokens: 'same size',
   credentials: 'Credentials',
-  none: 'none',
-  noOthers: 'no others',
-  newOnes: 'It can now use {names}',
-  names: 'Tool names',
-  more: { one: 'and {count} more', other: 'and {count} more' },
-  unknown: 'Tool names are not known before the first start',
+  noOthers: 'same value, no others',
+  noneUsed: 'no others',
+  newOnes: 'can now use {names}',
   notAdded: 'Not added',
-  others: { one: '{count} other server', other: '{count} other servers' },
-  nothing: 'It sees no server. Choose “Follow all servers”, or switch servers on in Agents.',
+  others: {
+    one: '{count} other server, with its credentials.',
+    other: '{count} other servers, with their credentials.',
+  },
+  variantToo: {
+    one: '{whose} {server} and {count} other server, with their credentials.',
+    other: '{whose} {server} and {count} other servers, with their credentials.',
+  },
+  variantOnly: '{whose} {server}, with its credentials.',
+  of: '{agent}’s',
 })
 
-/** What an agent can use before and after it is connected to the gateway. */
-export function BeforeAfter({ change }: { readonly change: GatewayChange }) {
-  const { before, after, gained, replaced, kept, credentials, not_added, servers } = change
+interface Props {
+  readonly agentType: string
+  readonly change: GatewayChange
+}
+
+/** What an agent can use before and after it is connected to the gateway, line by line: also what stays as it is. */
+export function BeforeAfter({ agentType, change }: Props) {
+  const { data: agents = [] } = useAgents()
+  const nameOf = (type: string) => agents.find(({ agent_type }) => agent_type === type)?.name ?? type
+  const { before, after, gained, replaced, kept, credentials, servers } = change
   const newSecrets = credentials.after.filter((each) => !credentials.before.includes(each))
-  const isSame = gained.length === 0 && newSecrets.length === 0
+  const isSame = gained.length === 0 && newSecrets.length === 0 && servers !== null
+  const own = replaced.map(({ server_id }) => server_id)
+  const agent = nameOf(agentType)
   return (
-    <section className={`card ${css.card}`} aria-label={t('title')}>
+    <section className={css.card} aria-label={`${agent}, ${t('small')}`}>
       <div className={css.head}>
-        <b>{t('title')}</b>
-        {isSame && <Good text={t('keeps')} />}
+        <Monogram name={agent} />
+        <b>{agent}</b>
+        <span className="muted sm">{t('small')}</span>
+        <span className="right">
+          {isSame ? (
+            <ChangeNote tone="ok" text={t('keeps')} />
+          ) : (
+            <ChangeNote tone="warn" text={t('changes')} />
+          )}
+        </span>
       </div>
-      <div className={css.row}>
-        <span />
-        <span className="muted sm">{t('before')}</span>
-        <span className="muted sm">{t('after')}</span>
-      </div>
-      <Row
-        label={t('servers')}
-        before={before.servers}
-        after={servers === null ? `${after.servers}, ${t('all')}` : after.servers}
-      />
-      {replaced.map(({ name, server_id }) => (
-        <Row key={`${name} ${server_id}`} before={name} after={server_id} />
-      ))}
-      {kept.map((name) => (
-        <Row key={`kept ${name}`} before={name} after={t('unchanged')} />
-      ))}
-      <Note>
-        {gained.length === 0 ? (
-          <Good text={t('same')} />
-        ) : (
-          <span className="warn">{t('gains', { servers: gained.join(', ') })}</span>
-        )}
-      </Note>
-      {after.servers === 0 && <Note>{t('nothing')}</Note>}
-      <Row label={t('tools')} before={before.tools} after={after.tools} />
-      <Row
-        label={t('tokens')}
-        before={t('about', { count: before.tokens })}
-        after={t('about', { count: after.tokens })}
-      />
-      <Row
-        label={t('credentials')}
-        before={credentials.before.join(', ') || t('none')}
-        after={credentials.after.join(', ') || t('none')}
-      />
-      <Note>
-        {newSecrets.length === 0 ? (
-          <Good text={t('noOthers')} />
-        ) : (
-          <span className="warn">{t('newOnes', { names: newSecrets.join(', ') })}</span>
-        )}
-      </Note>
-      {replaced.length > 0 && <ToolNames replaced={replaced} />}
-      {not_added > 0 && (
-        <div className={css.row}>
-          <span className="muted">{t('notAdded')}</span>
-          <span className={css.both}>{t('others', { count: not_added })}</span>
-        </div>
-      )}
+      <table className={css.table} aria-label={t('title')}>
+        <thead>
+          <tr className={`${css.row} ${css.heads}`}>
+            <th>
+              <span className={css.said}>{t('what')}</span>
+            </th>
+            <th>{t('before')}</th>
+            <th>
+              <span className={css.said}>{t('becomes')}</span>
+            </th>
+            <th>{t('after')}</th>
+            <th>
+              <span className={css.said}>{t('note')}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          <BeforeAfterRow
+            label={t('servers')}
+            before={<b>{before.servers}</b>}
+            after={
+              <>
+                <b>{after.servers}</b>
+                {servers === null && <span className="muted">, {t('all')}</span>}
+              </>
+            }
+            note={
+              gained.length === 0 ? (
+                <ChangeNote tone="ok" text={t('same')} />
+              ) : (
+                <ChangeNote tone="warn" text={t('gained', { count: gained.length })} />
+              )
+            }
+          />
+          {replaced.map(({ name, server_id, shared_with, variants }) => (
+            <Fragment key={`${name} ${server_id}`}>
+              <BeforeAfterRow
+                before={name}
+                after={name === server_id ? name : <b>{server_id}</b>}
+                note={whoseServer(shared_with.map(nameOf), variants.length > 0, agent)}
+              />
+              {variants.map((variant) => (
+                <tr key={variant.server_id} className={css.variant}>
+                  <td colSpan={5}>
+                    <VariantStrip
+                      own={server_id}
+                      other={variant.server_id}
+                      agents={variant.agents.map(nameOf)}
+                      values={variant.values}
+                    />
+                  </td>
+                </tr>
+              ))}
+            </Fragment>
+          ))}
+          {kept.map((name) => (
+            <BeforeAfterRow key={`kept ${name}`} before={name} after={name} note={t('stays')} />
+          ))}
+          {gained
+            .filter((id) => !own.includes(id))
+            .map((id) => (
+              <BeforeAfterRow
+                key={`gained ${id}`}
+                before="–"
+                after={<b>{id}</b>}
+                note={<ChangeNote tone="warn" text={t('isNew')} />}
+              />
+            ))}
+          {after.servers === 0 && (
+            <tr className={css.wide}>
+              <td colSpan={5}>{t('nothing')}</td>
+            </tr>
+          )}
+          <BeforeAfterRow
+            label={t('tools')}
+            before={<b>{before.tools}</b>}
+            after={<b>{after.tools}</b>}
+            note={toolsNote(before.tools, after.tools)}
+          />
+          <BeforeAfterRow
+            label={t('tokens')}
+            before={t('about', { count: tokens(before.tokens) })}
+            after={t('about', { count: tokens(after.tokens) })}
+            note={after.tokens > before.tokens ? (gained.length === 0 ? t('longer') : null) : t('sameTokens')}
+          />
+          <BeforeAfterRow
+            label={t('credentials')}
+            before={<Secrets all={credentials.before} />}
+            after={<Secrets all={credentials.after} />}
+            note={
+              newSecrets.length > 0 ? (
+                <ChangeNote
+                  tone="warn"
+                  text={t('newOnes', { names: newSecrets.map(nameOfSecret).join(', ') })}
+                />
+              ) : (
+                <ChangeNote tone="ok" text={t(credentials.after.length > 0 ? 'noOthers' : 'noneUsed')} />
+              )
+            }
+          />
+          <ToolNames replaced={replaced} />
+          <NotAdded change={change} nameOf={nameOf} />
+        </tbody>
+      </table>
     </section>
   )
 }
 
-/** The first tool of each entry shows how its names change. */
-function ToolNames({ replaced }: Pick<GatewayChange, 'replaced'>) {
-  const known = replaced.filter(({ tools }) => tools.length > 0)
-  if (known.length === 0) return <Note>{t('unknown')}</Note>
-  return known.map(({ name, tools: [first, ...others] }, n) => (
-    <Row
-      key={name}
-      label={n === 0 ? t('names') : undefined}
-      before={<span className="mono">{first?.before}</span>}
-      after={
-        <>
-          <span className="mono">{first?.after}</span>{' '}
-          {others.length > 0 && <span className="muted sm">{t('more', { count: others.length })}</span>}
-        </>
-      }
-    />
-  ))
+function whoseServer(shared: readonly string[], hasVariants: boolean, agent: string): string | null {
+  if (shared.length > 0) return t('shared', { agents: shared.join(', ') })
+  return hasVariants ? t('own', { agent }) : null
 }
 
-interface RowProps {
-  readonly label?: string | undefined
-  readonly before: ReactNode
-  readonly after: ReactNode
+function toolsNote(before: number, after: number): ReactNode {
+  if (before === 0 && after === 0) return t('unknown')
+  if (before === after) return <ChangeNote tone="ok" text={t('sameTools')} />
+  const count = Math.abs(after - before)
+  return <ChangeNote tone="warn" text={t(after > before ? 'moreTools' : 'lessTools', { count })} />
 }
 
-const Row = ({ label, before, after }: RowProps) => (
-  <div className={label === undefined ? css.row : `${css.row} ${css.first}`}>
-    <span className="muted">{label}</span>
-    <span>{before}</span>
-    <span>
-      <span aria-hidden="true" className="muted">
-        →{' '}
-      </span>
-      {after}
+/** `github: env GITHUB_TOKEN` */
+const nameOfSecret = (credential: string): string => credential.replace(/^.*?: (?:env |header )?/, '')
+
+function Secrets({ all }: { readonly all: readonly string[] }) {
+  const names = [...new Set(all.map(nameOfSecret))]
+  if (names.length === 0) return <span className="muted">{t('none')}</span>
+  return (
+    <span className={css.list} title={all.join('\n')}>
+      {names.map((name) => (
+        <span key={name} className="mono">
+          {name}
+        </span>
+      ))}
     </span>
-  </div>
-)
+  )
+}
 
-const Note = ({ children }: { readonly children: ReactNode }) => (
-  <div className={css.row}>
-    <span />
-    <span className={`sm ${css.both}`}>{children}</span>
-  </div>
-)
-
-const Good = ({ text }: { readonly text: string }) => (
-  <span className="ok row sm">
-    <Glyph name="tick" />
-    {text}
-  </span>
-)
+function NotAdded({
+  change: { replaced, not_added },
+  nameOf,
+}: {
+  readonly change: GatewayChange
+  readonly nameOf: (type: string) => string
+}) {
+  if (not_added === 0) return null
+  const used = replaced.map(({ server_id }) => server_id)
+  const variant = replaced
+    .flatMap(({ variants }) => variants)
+    .find(({ server_id, agents }) => !used.includes(server_id) && agents.length > 0)
+  const count = variant ? not_added - 1 : not_added
+  const whose = variant && t('of', { agent: nameOf(variant.agents[0] ?? '') })
+  return (
+    <tr className={`${css.row} ${css.first}`}>
+      <th scope="row">{t('notAdded')}</th>
+      <td className={`muted ${css.rest}`} colSpan={4}>
+        {variant && whose
+          ? t(count === 0 ? 'variantOnly' : 'variantToo', { whose, server: variant.server_id, count })
+          : t('others', { count })}
+      </td>
+    </tr>
+  )
+}

@@ -9,6 +9,7 @@ import {
   useFileAction,
   type WrittenFile,
 } from '../../data/agent-files.ts'
+import { useAgents } from '../../data/agents.ts'
 import { remember } from '../../data/browser/undo-steps.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Act } from '../controls/Act.tsx'
@@ -32,9 +33,17 @@ const t = texts('file-change', {
   write: { one: 'Write to {count} file', other: 'Write to {count} files' },
   nothing: 'Nothing would change.',
   secrets: 'Secrets are shown as ***.',
+  restores: '{disconnect} restores the file byte for byte.',
+  disconnect: 'Disconnect',
+  files: { one: '{count} file changes.', other: '{count} files change.' },
+  keeps: { one: '{agent} keeps its server.', other: '{agent} keeps its {count} servers.' },
   servers: 'Servers',
   had: 'Those it had',
+  hadCount: { one: 'The one it had', other: 'The {count} it had' },
   all: 'Follow all servers',
+  names: 'Tool names',
+  oneEntry: 'One entry, new names',
+  perServer: 'An entry per server, old names',
 })
 
 interface Facts {
@@ -92,48 +101,75 @@ export function offerUndo(title: string, files: readonly WrittenFile[]): void {
 
 /** One file: its diff, what the agent can use before and after, and what happens around the write. */
 export function FilePreview({ file }: { readonly file: FileOutcome }) {
-  const { path, diff, reload_hint, warnings, gateway } = file
+  const { agent_type, path, diff, reload_hint, warnings, gateway } = file
   return (
     <section aria-label={path} className={gateway ? css.halves : undefined}>
       <div>
         <DiffView path={path} diff={diff} />
         <FileFacts reload={reload_hint} warnings={warnings} />
       </div>
-      {gateway && <BeforeAfter change={gateway} />}
+      {gateway && <BeforeAfter agentType={agent_type} change={gateway} />}
     </section>
   )
 }
 
-/** Which servers an agent sees after it is connected. */
-export function FollowChoice({
-  all,
-  onChange,
-}: {
+/** What an agent sees after it is connected, and under which names. */
+export interface ConnectChoice {
+  /** All servers, also those that are added later, instead of those that it had. */
   readonly all: boolean
-  readonly onChange: (all: boolean) => void
-}) {
-  const options = [
-    { value: 'had', label: t('had') },
-    { value: 'all', label: t('all') },
-  ] as const
+  /** An entry for each server, under its old name. It leads to the servers that the agent had. */
+  readonly keepNames: boolean
+}
+
+interface ChoicesProps {
+  readonly value: ConnectChoice
+  /** The number of servers that it has now. */
+  readonly had: number | undefined
+  readonly onChange: (choice: ConnectChoice) => void
+}
+
+export function ConnectChoices({ value, had, onChange }: ChoicesProps) {
   return (
-    <div className={css.choice}>
-      <span className="muted">{t('servers')}</span>
-      <Seg
-        label={t('servers')}
-        options={options}
-        value={all ? 'all' : 'had'}
-        onChange={(value) => onChange(value === 'all')}
-      />
+    <div className={css.choices}>
+      <div className={css.choice}>
+        <span className="muted">{t('servers')}</span>
+        <Seg
+          label={t('servers')}
+          options={[
+            { value: 'had', label: had === undefined ? t('had') : t('hadCount', { count: had }) },
+            { value: 'all', label: t('all') },
+          ]}
+          value={value.all ? 'all' : 'had'}
+          onChange={(servers) => onChange({ ...value, ...(servers === 'all' ? FOLLOWS : HAS) })}
+        />
+      </div>
+      <div className={css.choice}>
+        <span className="muted">{t('names')}</span>
+        <Seg
+          label={t('names')}
+          options={[
+            { value: 'new', label: t('oneEntry') },
+            { value: 'old', label: t('perServer') },
+          ]}
+          value={value.keepNames ? 'old' : 'new'}
+          onChange={(names) => onChange(names === 'old' ? KEEPS : { ...value, keepNames: false })}
+        />
+      </div>
     </div>
   )
 }
 
+export const CHOICE: ConnectChoice = { all: false, keepNames: false }
+const HAS = { all: false } as const
+/** All servers have no old names. */
+const FOLLOWS = { all: true, keepNames: false } as const
+const KEEPS = { all: false, keepNames: true } as const
+
 /** Shows what a change of an agent's file would do, and does it. */
 export function FileChangeDialog({ title, action: given, onClose }: Props) {
-  const [all, setAll] = useState(false)
+  const [choice, setChoice] = useState(CHOICE)
   const isConnect = given.kind === 'connect'
-  const action = isConnect ? { ...given, all } : given
+  const action = isConnect ? { ...given, ...choice } : given
   const { data, error } = useFileAction(action)
   const [busy, setBusy] = useState(false)
   const changed = data?.filter((file) => file.changed) ?? []
@@ -151,9 +187,16 @@ export function FileChangeDialog({ title, action: given, onClose }: Props) {
   }
 
   return (
-    <Modal opened onClose={onClose} title={title} size={isConnect ? 1180 : 780}>
+    <Modal
+      opened
+      onClose={onClose}
+      title={<Title title={title} files={changed} />}
+      size={isConnect ? 1180 : 780}
+    >
       <div className={css.files}>
-        {isConnect && <FollowChoice all={all} onChange={setAll} />}
+        {isConnect && (
+          <ConnectChoices value={choice} had={changed[0]?.gateway?.before.servers} onChange={setChoice} />
+        )}
         {error && <ErrorState error={error} />}
         {!data && !error && <Skeleton rows={5} height={20} />}
         {data && changed.length === 0 && <p className="muted">{t('nothing')}</p>}
@@ -162,7 +205,9 @@ export function FileChangeDialog({ title, action: given, onClose }: Props) {
         ))}
       </div>
       <div className={css.foot}>
-        <span className="muted sm">{t('secrets')}</span>
+        <span className="muted sm">
+          {t('secrets')} {isConnect && t.rich('restores', { disconnect: <b key="b">{t('disconnect')}</b> })}
+        </span>
         <div className={css.actions}>
           <Act look="quiet" size="md" onClick={onClose}>
             {t('cancel')}
@@ -180,5 +225,22 @@ export function FileChangeDialog({ title, action: given, onClose }: Props) {
         </div>
       </div>
     </Modal>
+  )
+}
+
+function Title({ title, files }: { readonly title: string; readonly files: readonly FileOutcome[] }) {
+  const { data: agents = [] } = useAgents()
+  const [file] = files
+  const count = file?.gateway && file.gateway.gained.length === 0 ? file.gateway.before.servers : 0
+  const agent = agents.find(({ agent_type }) => agent_type === file?.agent_type)?.name ?? ''
+  return (
+    <span className={css.title}>
+      {title}
+      {file && (
+        <span className={css.sub}>
+          {t('files', { count: files.length })} {count > 0 && t('keeps', { agent, count })}
+        </span>
+      )}
+    </span>
   )
 }

@@ -57,6 +57,7 @@ const SHAPES = {
   help: <path d="M6 6.2a2 2 0 1 1 2.8 1.9c-.5.2-.8.6-.8 1.2v.3M8 12h.01" />,
   down: <path d="m4.5 6.5 3.5 3.5 3.5-3.5" />,
   right: <path d="m6.5 4.5 3.5 3.5-3.5 3.5" />,
+  arrow: <path d="M3 8h10M9.5 4.5 13 8l-3.5 3.5" />,
   restart: <path d="M13 8a5 5 0 1 1-1.6-3.7M13 2.5v2.7h-2.7" />,
   stop: <rect x="4" y="4" width="8" height="8" rx="1" />,
   more: <path d="M3.5 8h.01M8 8h.01M12.5 8h.01" strokeWidth="2" />,

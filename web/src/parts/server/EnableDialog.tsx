@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react'
 import { useFoundAgents } from '../../data/agents.ts'
 import type { Agent } from '../../data/api.ts'
 import { useShort } from '../../data/live/home-folder.ts'
-import { previewEntries, useEnableIn, usesGateway } from '../../data/server/enable-in.ts'
+import { needsFile, previewEntries, useEnableIn } from '../../data/server/enable-in.ts'
 import type { Server } from '../../data/servers.ts'
 import { DiffView } from '../content/DiffView.tsx'
 import { Act } from '../controls/Act.tsx'
@@ -26,11 +26,11 @@ export function EnableDialog({ servers, chosen: first = [], onClose }: Props) {
   const enable = useEnableIn()
   const ids = servers.map(({ id }) => id)
   const picked = agents.filter(({ agent_type }) => chosen.includes(agent_type))
-  const files = picked.filter((agent) => !usesGateway(agent))
+  const files = picked.filter(needsFile)
   const previews = useQueries({
-    queries: files.map(({ agent_type }) => ({
-      queryKey: ['agents', 'preview', agent_type, ids],
-      queryFn: () => previewEntries(agent_type, ids),
+    queries: files.map((agent) => ({
+      queryKey: ['agents', 'preview', agent.agent_type, ids],
+      queryFn: () => previewEntries(agent, ids),
     })),
   })
   const failed = previews.find(({ error }) => error)?.error ?? enable.error
@@ -110,8 +110,8 @@ function AgentBox({ agent, isChosen, onChange }: BoxProps) {
         disabled={isUnreadable}
         onChange={({ currentTarget }) => onChange(currentTarget.checked)}
       />
-      <span className={`sm muted ${usesGateway(agent) || isUnreadable ? '' : 'mono'}`}>
-        {isUnreadable ? t('unreadable') : usesGateway(agent) ? t('gateway') : short(file?.path ?? '')}
+      <span className={`sm muted ${needsFile(agent) && !isUnreadable ? 'mono' : ''}`}>
+        {isUnreadable ? t('unreadable') : needsFile(agent) ? short(file?.path ?? '') : t('gateway')}
       </span>
     </div>
   )

@@ -2,7 +2,9 @@ import { Checkbox, Modal, Textarea } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
+import { useFoundAgents } from '../../../data/agents.ts'
 import { type Added, useAddServer, useUnderstood } from '../../../data/server/add-server.ts'
+import { needsFile } from '../../../data/server/enable-in.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../../parts/controls/toasts.tsx'
 import { namesImage } from '../../../parts/isolation/isolation.ts'
@@ -29,11 +31,15 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
   const [only] = items.length === 1 ? items : []
   const isReady =
     items.length > 0 && items.every(({ outcome }) => outcome === 'created') && snippet === snippetOf(text)
+  const { data: found = [] } = useFoundAgents()
+  const inFiles = found.flatMap((agent) =>
+    needsFile(agent) && choices.agents?.includes(agent.agent_type) ? [agent.agent_type] : [],
+  )
   const secrets = items.flatMap(({ plain_secrets }) => plain_secrets)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!isReady) return
-    const { start_mode, move_secrets, cwd, variables, confinement } = choices
+    const { start_mode, move_secrets, cwd, variables, confinement, agents } = choices
     const env = Object.fromEntries(
       variables.filter((each) => each.name !== '').map((each) => [each.name.trim(), each.value]),
     )
@@ -46,11 +52,12 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
         env,
         cwd,
         confinement: only?.type === 'stdio' ? confinement : undefined,
+        agents,
       },
-      { onSuccess: (all) => (choices.agents.length > 0 ? setAdded(all) : finish(all)) },
+      { onSuccess: (all) => (inFiles.length > 0 ? setAdded(all) : finish(all)) },
     )
   }
-  if (added) return <EnableDialog servers={added} chosen={choices.agents} onClose={() => finish(added)} />
+  if (added) return <EnableDialog servers={added} chosen={inFiles} onClose={() => finish(added)} />
   const close = () => (text.trim() === '' ? onClose() : askToLeave(onClose))
   const blocked = text.trim() === '' ? t('nothing') : isReady ? undefined : t('notUnderstood')
   return (

@@ -1,9 +1,9 @@
-import { Checkbox, PasswordInput, Select, TextInput } from '@mantine/core'
-import { useFoundAgents } from '../../../data/agents.ts'
+import { PasswordInput, Select, TextInput } from '@mantine/core'
 import type { UnderstoodItem } from '../../../data/server/add-server.ts'
 import { type Confinement, NO_GRANTS, usePlaces } from '../../../data/server/isolation.ts'
 import { Act, IconAct } from '../../../parts/controls/Act.tsx'
 import { IsolationFields } from '../../../parts/isolation/IsolationFields.tsx'
+import { AgentChoice } from '../../../parts/server/AgentChoice.tsx'
 import css from './Add.module.css'
 import { t } from './messages.ts'
 
@@ -14,7 +14,8 @@ export interface Choices {
   readonly start_mode: 'on_demand' | 'eager' | 'manual'
   /** Undefined: those of the setting, or of a container that the snippet runs. */
   readonly confinement: Confinement | undefined
-  readonly agents: readonly string[]
+  /** Undefined: those that follow all servers. */
+  readonly agents: readonly string[] | undefined
   readonly move_secrets: boolean
 }
 export const NO_CHOICES: Choices = {
@@ -23,7 +24,7 @@ export const NO_CHOICES: Choices = {
   cwd: '',
   start_mode: 'on_demand',
   confinement: undefined,
-  agents: [],
+  agents: undefined,
   move_secrets: true,
 }
 
@@ -46,7 +47,6 @@ const MODES = ['on_demand', 'eager', 'manual'] as const
 
 /** Name, variables, folder, start mode, isolation and agents. */
 export function Options({ choices, onChange, single }: Props) {
-  const { data: agents = [] } = useFoundAgents()
   const { data: places } = usePlaces()
   return (
     <dl className={css.fields}>
@@ -105,27 +105,10 @@ export function Options({ choices, onChange, single }: Props) {
           </dd>
         </>
       )}
-      {agents.length > 0 && (
-        <>
-          <dt>{t('enableIn')}</dt>
-          <dd className={css.agents}>
-            {agents.map(({ agent_type, name }) => (
-              <Checkbox
-                key={agent_type}
-                label={name}
-                checked={choices.agents.includes(agent_type)}
-                onChange={({ currentTarget: { checked } }) =>
-                  onChange({
-                    agents: checked
-                      ? [...choices.agents, agent_type]
-                      : choices.agents.filter((each) => each !== agent_type),
-                  })
-                }
-              />
-            ))}
-          </dd>
-        </>
-      )}
+      <dt className={css.top}>{t('enableIn')}</dt>
+      <dd>
+        <AgentChoice chosen={choices.agents} onChange={(agents) => onChange({ agents })} />
+      </dd>
     </dl>
   )
 }
