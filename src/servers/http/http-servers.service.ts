@@ -1,6 +1,6 @@
 import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
-import { MASK, maskUrl } from '../../kernel/secrets/mask-secrets.ts'
+import { MASK, maskUrl, secretsIn } from '../../kernel/secrets/mask-secrets.ts'
 import type { ToolList } from '../../kernel/tool-fields.ts'
 import type { HttpMcpClientOptions } from '../../mcp/transports/http/http-mcp-client.ts'
 import type { LoginProblem, LoginServer } from '../logins/login-record.ts'
@@ -32,11 +32,11 @@ import { definitionOf, type Shown, viewOf } from './http-view.ts'
 import type { LoginPort } from './login-wait.ts'
 import { checkedUrl, isSameOrigin, loginServerOf, resolveServer } from './resolve-server-references.ts'
 
+type Connection = Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'authorizer'>
+
 interface Deps extends RegistryDeps<HttpServer>, ConnectionWatchDeps {
   /** Tests a connection step by step. Never rejects, and takes at most 10 s. */
-  readonly testConnection: (
-    options: Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'authorizer'>,
-  ) => Promise<ConnectionReport>
+  readonly testConnection: (options: Connection) => Promise<ConnectionReport>
   readonly statsOf: (id: string) => Stats
   /** As of STDIO servers. */
   readonly usedBy: (id: string) => readonly string[]
@@ -53,6 +53,7 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
   /** Servers whose login may end. */
   readonly #loggedIn = new Set<string>()
   readonly #texts = new ViewTexts<HttpServer>()
+  #trials = 0
   readonly #unsubscribe: readonly (() => void)[]
 
   constructor(deps: Deps) {
@@ -113,6 +114,25 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
 
   async test(key: string): Promise<ConnectionReport> {
     return this.#test(await this.get(key))
+  }
+
+  /** Connects once to a definition that is not registered. Nothing is stored, and no login is used. */
+  async trial({
+    url,
+    ...given
+  }: Pick<HttpServer, 'url' | 'headers' | 'transport'>): Promise<ConnectionReport> {
+    const { references, secrets } = this.deps
+    this.#trials += 1
+    const id = `trial:http-${this.#trials}`
+    const tried = { ...given, url: checkedUrl(url) }
+    references.check(tried)
+    secrets.set(id, secretsIn(tried))
+    try {
+      return await this.#reportOf(() => resolveServer({ id, ...tried }, references))
+    } finally {
+      secrets.delete(id)
+      references.forget(id)
+    }
   }
 
   async diagnose(key: string): Promise<Diagnosis> {
@@ -197,12 +217,17 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
   }
 
   async #report(server: HttpServer): Promise<ConnectionReport> {
-    const { testConnection, references, logins } = this.deps
-    try {
+    const { references, logins } = this.deps
+    return this.#reportOf(() => {
       const resolved = resolveServer(server, references)
-      const { url, headers, transport } = resolved
-      const authorizer = logins.authorizerFor(loginServerOf(resolved))
-      return await testConnection({ url, headers, transport, authorizer })
+      return { ...resolved, authorizer: logins.authorizerFor(loginServerOf(resolved)) }
+    })
+  }
+
+  async #reportOf(resolved: () => Connection): Promise<ConnectionReport> {
+    try {
+      const { url, headers, transport, authorizer } = resolved()
+      return await this.deps.testConnection({ url, headers, transport, ...(authorizer && { authorizer }) })
     } catch (error) {
       if (!(error instanceof SettingFailure)) throw error
       const { code, message, hint } = error

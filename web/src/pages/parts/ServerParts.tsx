@@ -6,6 +6,7 @@ import { BeforeAfter } from '../../parts/content/BeforeAfter.tsx'
 import { FileChangeDialog, FileFacts, FilePreview, FollowChoice } from '../../parts/content/FileChange.tsx'
 import { FileLines } from '../../parts/content/FileLines.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
+import { AddSample } from '../../parts/server/AddSample.tsx'
 import { EnableDialog } from '../../parts/server/EnableDialog.tsx'
 import { ServerBoxes } from '../../parts/server/ServerBoxes.tsx'
 import { ServerMenu } from '../../parts/server/ServerMenu.tsx'
@@ -74,6 +75,7 @@ export function ServerParts() {
         <ServerBoxes chosen={[]} onToggle={() => {}} />
         <div>
           <Act onClick={() => setOpen('enable')}>Enable in…</Act>
+          <AddSample />
         </div>
         {open === 'enable' && <EnableDialog servers={[LOCAL]} onClose={close} />}
       </Part>
