@@ -186,6 +186,9 @@ curl -X POST -H "X-SVC-Token: $TOKEN" -H 'content-type: application/json' \\
 | \`can_pin\` | The package that \`npx\` would download. \`"pin": true\` installs it once, and the server runs the installed file |
 | \`notes\` | What was translated, what has to be set, and fields that have no counterpart |
 
+\`POST /api/agents/import/trial\` with an element of \`found_in\` starts the server of that entry once, or connects to it, with its
+values: it need not be registered, and nothing is kept. \`error\` says why it did not start.
+
 Entries with the same values are one server, whatever their order and their agent's way to write a variable. Entries of one
 name with other values are different servers, because each agent uses its own: the second one gets its project or its agent
 as a suffix, such as \`memory-cursor\`. A server that is registered stays as it is; an entry with other values becomes a new

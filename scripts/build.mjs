@@ -19,7 +19,11 @@ import { buildWeb } from './build-web.mjs'
 import { fail, filesUnder, packagesOf, root, seconds } from './lib.mjs'
 import { buildHashes, readBuilt } from './prepare.mjs'
 
-const ENTRIES = { main: 'src/main.ts', 'store-worker': 'src/store/thread/worker.ts' }
+const ENTRIES = {
+  main: 'src/main.ts',
+  'store-worker': 'src/store/thread/worker.ts',
+  'sample-server': 'src/servers/sample/notes-server.ts',
+}
 /** Bundled separately as CommonJS, which can be loaded with V8's code cache: see src/cli/code-cache.ts. */
 const SERVICE = 'src/compose/up.ts'
 /** Packages that load files of their own at run time: a native addon, and the pages of Swagger UI. */

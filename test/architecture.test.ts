@@ -34,6 +34,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
       'http',
       'stdio',
       'tries',
+      'sample',
     ],
   },
   agents: {
@@ -129,6 +130,8 @@ const READERS: Readonly<Record<string, string>> = {
   'agents/files/agent-lock.ts': 'our notes about locks',
   'kernel/config/config.ts': 'the file named by --env-file, which may be a pipe',
   'kernel/config/secret-key.ts': 'our key',
+  'servers/sample/sample.service.ts': 'copies our own program',
+  'servers/sample/notes-server.ts': 'the notes of the sample server, as a program of its own',
   'kernel/config/auth-token.ts': 'our token',
   'kernel/config/system/port-owner.ts': '/proc',
   'kernel/config/system/data-folder.ts': 'a database that `openForeign` has opened, in parts',

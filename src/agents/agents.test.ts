@@ -21,7 +21,11 @@ import { ownFolder } from '../../test/support/folder.ts'
 import { mayLink, PRIVATE_FILE } from '../../test/support/home-env.ts'
 import { sharedByTests } from '../../test/support/lifetime.ts'
 import { openTestService, type TestService } from '../../test/support/test-service.ts'
-import type { AgentImportReport as ImportReport, AgentScan as Scan } from '../import/import.schema.ts'
+import type {
+  EntryTrial,
+  AgentImportReport as ImportReport,
+  AgentScan as Scan,
+} from '../import/import.schema.ts'
 import type { AgentSummary, EffectiveEntry, FileView, HistoryItem } from './read/agents.schema.ts'
 
 const CLAUDE = `{
@@ -697,6 +701,12 @@ describe('import', () => {
     const scan = await done<Scan>(service, 'GET', '/scan')
     expect(scan).toMatchObject({ agents_found: 2, entries: 5, different_servers: 3, not_registered: 3 })
     const dry = await done<ImportReport>(service, 'POST', '/import', { dry_run: true })
+    const entry = { agent_type: 'cursor', scope: 'user', project: null, name: 'docs' }
+    expect(dry.items.find(({ name }) => name === 'docs-cursor')?.found_in).toEqual([entry])
+    const tried = await done<EntryTrial>(service, 'POST', '/import/trial', entry)
+    expect(tried).toMatchObject({ ok: false, tool_count: null, error: { code: 'missing_setting' } })
+    const gone = { ...entry, name: 'gone' }
+    expect((await agents(service, 'POST', '/import/trial', gone)).status).toBe(404)
     expect((await service.inject('/api/servers')).json().total).toBe(0)
     const report = await done<ImportReport>(service, 'POST', '/import', {})
     expect(report.items.map(({ name, outcome }) => [name, outcome])).toEqual(

@@ -1,6 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Agents } from '../agents/agents.service.ts'
 import type { Platform } from '../agents/catalogue/agent-catalogue.ts'
 import type { RegisteredServer } from '../agents/catalogue/server-definition.ts'
@@ -20,22 +19,18 @@ import { openOwnership } from '../store/managed-entries.store.ts'
 import type { Basics } from './basics.ts'
 import type { GatewayAndServers } from './gateway-and-servers.ts'
 
-/** The program of agents' bridges, for tests that run the sources. */
-export const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
-
 /** The agents, connected to the registered servers and to the gateway. */
 export async function openAgents(
   basics: Basics,
   { address, gateway }: GatewayAndServers,
   registered: () => Promise<RegisteredServer[]>,
 ): Promise<Agents> {
-  const { config, options, folder, facts, log, database, vault, namedSecrets, references } = basics
+  const { config, mainFile, folder, facts, log, database, vault, namedSecrets, references } = basics
   const around = {
     home: config.platform.home,
     isOwnSetting: (name: string) => references.isOwnSetting(name),
   }
   const { keys, keyStore, offers, view } = gateway
-  const { mainFile = BUILT } = options
   const ownership = await openOwnership(database, vault, keyStore)
   const written = [...ownership.all().map(({ path }) => path), serviceFile(config.platform, folder)]
   removeUnusedCopies(folder, mainFile, written).catch((error) =>

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { createSecrets, type Secrets } from '../api/secrets/secrets.service.ts'
 import { tokenFor } from '../kernel/config/auth-token.ts'
 import type { Config } from '../kernel/config/config.ts'
@@ -36,7 +37,7 @@ export interface ServiceOptions {
   readonly onOpen?: (at: Opened) => void
   /** Ends the process as a signal does. By default, the service is closed. */
   readonly shutDown?: (() => void) | undefined
-  /** The program that agents start as their bridge. */
+  /** The file of this program, which agents start as their bridge. */
   readonly mainFile?: string | undefined
   /** The folder with the built dashboard. */
   readonly webFolder?: string | undefined
@@ -52,6 +53,8 @@ export interface Opened {
 
 export type Basics = Awaited<ReturnType<typeof openBasics>>
 
+/** Of a service that tests open from the sources. */
+const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 const BACKUP_EVERY_MS = 24 * 3_600_000
 
 /** What everything else needs: the data folder with its lock, the token, events, secrets, the log and the configuration. */
@@ -111,6 +114,8 @@ export async function openBasics(
   return {
     config,
     options,
+    /** The file of this program. */
+    mainFile: options.mainFile ?? BUILT,
     closer,
     folder,
     /** What was repaired in the data folder. */

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { agentRoutes } from '../agents/agents.routes.ts'
 import { editRoutes } from '../agents/edit.routes.ts'
 import { type App, buildApp } from '../api/http/app.ts'
@@ -17,6 +17,7 @@ import { keyRoutes } from '../gateway/keys/keys.routes.ts'
 import { pinRoutes } from '../gateway/pins/pins.routes.ts'
 import { presetRoutes } from '../gateway/presets/presets.routes.ts'
 import { agentImportRoutes, exportFileRoutes, snippetImportRoutes } from '../import/import.routes.ts'
+import { programName } from '../kernel/config/program-name.ts'
 import { problemIn } from '../kernel/validate.ts'
 import { VERSION } from '../kernel/version.ts'
 import { callRoutes } from '../observe/calls/calls.routes.ts'
@@ -39,6 +40,8 @@ import { oauthRoutes } from '../servers/logins/oauth.routes.ts'
 import { processRoutes } from '../servers/orphans/orphans.routes.ts'
 import { createProcesses } from '../servers/orphans/orphans.service.ts'
 import { packageRoutes } from '../servers/packages/packages.routes.ts'
+import { sampleRoutes } from '../servers/sample/sample.routes.ts'
+import { createSample } from '../servers/sample/sample.service.ts'
 import { Elicitations } from '../servers/shared/elicitations.ts'
 import { elicitationRoutes } from '../servers/shared/upstreams.routes.ts'
 import type { Upstreams } from '../servers/shared/upstreams.ts'
@@ -46,7 +49,7 @@ import { serverRoutes } from '../servers/stdio/servers.routes.ts'
 import { tryRoutes } from '../servers/tries/tries.routes.ts'
 import { createTries } from '../servers/tries/try-servers.ts'
 import { endOrphan, findOrphans } from '../supervisor/orphans/orphans.ts'
-import { BUILT, openAgents, registeredServers } from './agents.ts'
+import { openAgents, registeredServers } from './agents.ts'
 import type { Basics } from './basics.ts'
 import type { GatewayAndServers } from './gateway-and-servers.ts'
 import { openImports } from './import-export.ts'
@@ -85,6 +88,11 @@ export async function openRest(basics: Basics, first: GatewayAndServers): Promis
     jobs: tools.jobs,
     audit,
   })
+  const sample = createSample({
+    program: join(dirname(basics.mainFile), 'sample-server.js'),
+    folder: join(basics.folder, 'sample'),
+    servers,
+  })
   const elicitations = new Elicitations()
   const apps = openApps(tools.upstreams)
   const app = await buildApp({
@@ -101,6 +109,7 @@ export async function openRest(basics: Basics, first: GatewayAndServers): Promis
     protectReads,
     guesses: access.guesses,
     webFolder: options.webFolder,
+    programName: programName({ mainFile: basics.mainFile, home: config.platform.home }),
     docsFolder: options.docsFolder,
     gatewayRoutes: MCP_ROUTES,
     pages: [loginPages(tools.logins), apps.pages],
@@ -109,6 +118,7 @@ export async function openRest(basics: Basics, first: GatewayAndServers): Promis
       serverRoutes(servers, isOwner, elicitations),
       tryRoutes(createTries(tools)),
       snippetImportRoutes(imports.snippets),
+      sampleRoutes(sample),
       httpServerRoutes(httpServers, isOwner, elicitations),
       oauthRoutes({ logins: tools.logins, find: (key) => httpServers.get(key) }),
       elicitationRoutes(elicitations),
@@ -184,7 +194,7 @@ function ownRoutes(basics: Basics, { access, observed }: GatewayAndServers) {
     settingsRoutes(settings),
     autostartRoutes({
       state: () => stateAtLogin(config),
-      install: () => installAtLogin(config, options.mainFile ?? BUILT),
+      install: () => installAtLogin(config, basics.mainFile),
       audit,
     }),
     loginRoutes({

@@ -3,9 +3,10 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Config, readConfig } from '../kernel/config/config.ts'
 import { assertNodeVersion } from '../kernel/config/node-version.ts'
+import { asTyped, programName } from '../kernel/config/program-name.ts'
 import { portTaken } from '../kernel/config/system/port-owner.ts'
 import { type Flags, readFlags } from '../kernel/config/up-flags.ts'
-import { configError, StartError } from '../kernel/exit-codes.ts'
+import { configError, isStartError, StartError } from '../kernel/exit-codes.ts'
 import { VERSION } from '../kernel/version.ts'
 import { CallThread } from '../store/thread/call-thread.ts'
 import { LogThread } from '../store/thread/log-thread.ts'
@@ -28,7 +29,7 @@ export async function up(
   mainFile: string,
   { isQuiet = false } = {},
 ): Promise<'help' | undefined> {
-  const flags = readFlags(argv)
+  const flags = flagsIn(argv, mainFile)
   if (flags.command === 'help') return 'help'
   if (flags.command === 'version') {
     print(VERSION)
@@ -44,6 +45,17 @@ export async function up(
   const onOpen = isQuiet ? printWarnings : printReady
   onStarted(await start(config, flags, mainFile, { onOpen, shutDown: () => stop('SIGTERM') }))
   return undefined
+}
+
+/** A refusal names the command for help as it is typed on this computer. */
+function flagsIn(argv: readonly string[], mainFile: string): Flags {
+  try {
+    return readFlags(argv)
+  } catch (error) {
+    if (isStartError(error))
+      error.message = asTyped(error.message, () => programName({ mainFile, home: homedir() }), ['up'])
+    throw error
+  }
 }
 
 function printWarnings({ warnings }: Pick<Opened, 'warnings'>): void {

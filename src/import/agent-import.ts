@@ -1,4 +1,5 @@
 import type { Agents } from '../agents/agents.service.ts'
+import { readGatewayEntry } from '../agents/catalogue/gateway-entry.ts'
 import type { Definition, RegisteredServer } from '../agents/catalogue/server-definition.ts'
 import {
   comparedValues,
@@ -13,6 +14,7 @@ import {
   type AgentImportItem,
   type AgentImportReport,
   type AgentScan,
+  type EntryTrial,
   factsOf,
   NO_FACTS,
   type Source,
@@ -159,6 +161,23 @@ export function createAgentImport(deps: Deps) {
       return { dry_run: input.dry_run ?? false, items, problems, total: items.length }
     },
 
+    /** Starts the server of one entry once. Nothing is kept. */
+    async tryEntry(entry: Source): Promise<EntryTrial> {
+      const { candidates } = candidatesIn(deps.files([entry.agent_type]), undefined, deps)
+      const wanted = placeOf(entry)
+      const found = candidates.find(({ found_in }) => found_in.some((each) => placeOf(each) === wanted))
+      const definition = found && ownDefinition(found.definition)
+      const problem = definition
+        ? kinds.problem(found.name, definition)
+        : 'The file has no such entry any more'
+      if (!definition || problem !== undefined)
+        throw new AppError('not_found', `'${entry.name}' cannot be tried: ${problem}`, {
+          hint: 'Read the files again: POST /api/agents/import with dry_run',
+        })
+      return kinds.trial(definition)
+    },
+
+    /** The counts that every page and command shows. An entry that leads to Toolroom itself is no server. */
     async scan(): Promise<AgentScan> {
       const files = deps.files(undefined)
       const { candidates } = candidatesIn(files, undefined, deps)
@@ -169,12 +188,14 @@ export function createAgentImport(deps: Deps) {
           agent_type: agent.type,
           name: agent.name,
           installed,
-          entries: files.reduce((sum, { state }) => sum + state.entries.length, 0),
+          entries: files
+            .flatMap(({ state }) => state.entries)
+            .filter(({ definition }) => !readGatewayEntry(definition)).length,
           problems: files.flatMap(({ state }) => state.parseError?.message ?? state.problem ?? []),
         }))
       return {
         agents,
-        agents_found: agents.filter(({ installed }) => installed).length,
+        agents_found: agents.filter(({ entries }) => entries > 0).length,
         entries: agents.reduce((sum, { entries }) => sum + entries, 0),
         different_servers: candidates.length,
         not_registered: candidates.filter(({ definition }) => !registeredVariant(definition, known, secretOf))

@@ -7,9 +7,8 @@ import { npxPackage } from '../servers/shared/definition/npx-package.ts'
 import type { ForAgents } from '../servers/shared/server-fields.ts'
 import type { ImportOptions } from './import.schema.ts'
 import type { Plan } from './import-plan.ts'
-import type { ServerKinds } from './stdio-and-http-servers.ts'
-import type { Definition, StdioDefinition } from './translate/translate-definition-references.ts'
-import { containerImport } from './translate/translate-docker-run.ts'
+import { asContainer, type ServerKinds } from './stdio-and-http-servers.ts'
+import type { Definition } from './translate/translate-definition-references.ts'
 
 type Done = Partial<Pick<Plan, 'id' | 'notes'>>
 
@@ -87,14 +86,6 @@ export async function register(
   const server = await kinds.add('stdio', fields, by)
   if (!enabled) await kinds.stop(server.id, by) // as a person would stop it
   return { id: server.id, notes }
-}
-
-/** A `docker run` becomes a container of Toolroom: a killed command would leave its container behind. */
-function asContainer(definition: StdioDefinition) {
-  const run = containerImport(definition)
-  if (!run?.ok || definition.isolation !== undefined) return {}
-  const { isolation, isolation_options } = run.fields
-  return { isolation, isolation_options: { ...isolation_options, ...definition.isolation_options } }
 }
 
 /** A definition with `pin` and `move_secrets` applied, and what was done. */

@@ -38,6 +38,13 @@ export function agentImportRoutes(agents: AgentImport): FastifyPluginAsyncTypebo
       { body: schema.AgentImportInput, response: { 200: schema.AgentImportReport } },
     )
     app.post('/agents/import', importServers, (request) => agents.run(request.body, callerOf(request)))
+
+    const tryEntry = operation(
+      "Try out an entry of an agent's file",
+      'Starts its server once, or connects to it once, with the values of the entry. It need not be registered, and nothing is kept. The status is 200 even when it did not start; `error` has the reason.',
+      { body: schema.EntryInput, response: { 200: schema.EntryTrial } },
+    )
+    app.post('/agents/import/trial', tryEntry, (request) => agents.tryEntry(request.body))
   }
 }
 

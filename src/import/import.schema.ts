@@ -16,7 +16,7 @@ import {
 import { type Carrier, maskArgs, maskCommand, maskUrl } from '../kernel/secrets/mask-secrets.ts'
 import { plainSecretsIn } from '../servers/shared/definition/move-secrets.ts'
 import { npxPackage } from '../servers/shared/definition/npx-package.ts'
-import { ForAgents, ServerName } from '../servers/shared/server-fields.ts'
+import { ForAgents, problemSchema, ServerName } from '../servers/shared/server-fields.ts'
 import { isolationInput } from '../servers/stdio/isolation-settings.ts'
 import { ExportFile, FORMAT, Passphrase } from './read/export-file/export-file.schema.ts'
 import { outgoingReferences } from './translate/translate-definition-references.ts'
@@ -140,6 +140,28 @@ const Source = Type.Object({
 })
 export type Source = Type.Static<typeof Source>
 
+/** One entry, as `found_in` names it. */
+export const EntryInput = closed({
+  agent_type: Type.String({ maxLength: 64 }),
+  scope: Type.String({ maxLength: 40 }),
+  project: orNull(Type.String({ maxLength: 4096 })),
+  name: Type.String({ maxLength: 32_768 }),
+})
+
+component({ EntryInput }, "An entry of an agent's file", {
+  examples: [{ agent_type: 'cursor', scope: 'user', project: null, name: 'github' }],
+})
+
+export const EntryTrial = Type.Object({
+  ok: boolean('It started or answered, completed the handshake and listed its tools'),
+  duration_ms: Type.Integer({ minimum: 0 }),
+  tool_count: orNull(Type.Integer({ minimum: 0 })),
+  error: problemSchema('command_not_found'),
+  stderr_tail: texts('The last lines on stderr'),
+})
+export type EntryTrial = Type.Static<typeof EntryTrial>
+component({ EntryTrial }, 'Whether the server of the entry starts, or why it does not')
+
 export const AgentImportInput = partial({
   agents: Type.Array(Type.String({ maxLength: 64 }), {
     minItems: 1,
@@ -151,20 +173,12 @@ export const AgentImportInput = partial({
     maxItems: 500,
     description: 'Names of entries; all if omitted',
   }),
-  entries: Type.Array(
-    closed({
-      agent_type: Type.String({ maxLength: 64 }),
-      scope: Type.String({ maxLength: 40 }),
-      project: orNull(Type.String({ maxLength: 4096 })),
-      name: Type.String({ maxLength: 32_768 }),
-    }),
-    {
-      minItems: 1,
-      maxItems: 2000,
-      description:
-        'Only the servers of these entries, as `found_in` of a dry run names them. They get the names that the dry run has shown',
-    },
-  ),
+  entries: Type.Array(EntryInput, {
+    minItems: 1,
+    maxItems: 2000,
+    description:
+      'Only the servers of these entries, as `found_in` of a dry run names them. They get the names that the dry run has shown',
+  }),
   project_path: ProjectPath,
   update: flag(
     'A server that is registered with other settings gets those of the entry. Without it, the entry becomes a server of its own',
@@ -232,7 +246,7 @@ export const AgentScan = Type.Object({
     entries: Type.Integer({ minimum: 0 }),
     problems: Type.Array(Type.String()),
   }),
-  agents_found: Type.Integer({ minimum: 0 }),
+  agents_found: integer('Agents with at least one entry', { minimum: 0 }),
   entries: Type.Integer({ minimum: 0 }),
   different_servers: Type.Integer({ minimum: 0 }),
   not_registered: integer('Distinct servers that are not registered yet', { minimum: 0 }),

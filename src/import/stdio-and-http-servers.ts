@@ -7,7 +7,8 @@ import type { References } from '../servers/shared/definition/definition-referen
 import { checkIsolation, DEFAULT_OPTIONS, isolationOver } from '../servers/stdio/isolation-settings.ts'
 import { type Server, ServerInput } from '../servers/stdio/servers.schema.ts'
 import type { Servers } from '../servers/stdio/servers.service.ts'
-import type { Definition } from './translate/translate-definition-references.ts'
+import type { Definition, StdioDefinition } from './translate/translate-definition-references.ts'
+import { containerImport } from './translate/translate-docker-run.ts'
 
 /** The fields of a server as the API accepts them. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -18,8 +19,8 @@ export type KnownServer = ReturnType<typeof stdioServer> | ReturnType<typeof htt
 type Kind = KnownServer['type']
 
 interface Deps {
-  readonly servers: Pick<Servers, 'list' | 'add' | 'change' | 'remove' | 'stop'>
-  readonly httpServers: Pick<HttpServers, 'list' | 'add' | 'change' | 'remove'>
+  readonly servers: Pick<Servers, 'list' | 'add' | 'change' | 'remove' | 'stop' | 'trial'>
+  readonly httpServers: Pick<HttpServers, 'list' | 'add' | 'change' | 'remove' | 'trial'>
   readonly references: References
 }
 
@@ -67,6 +68,21 @@ export class ServerKinds {
     await this.#deps[type === 'stdio' ? 'servers' : 'httpServers'].remove(id, by)
   }
 
+  /** Starts it once, or connects to it once. Nothing is registered. */
+  async trial(definition: Definition) {
+    const { servers, httpServers } = this.#deps
+    if (definition.type === 'stdio') {
+      const { ok, duration_ms, tool_count, error, stderr_tail } = await servers.trial({
+        ...definition,
+        ...asContainer(definition),
+      })
+      return { ok, duration_ms, tool_count, error, stderr_tail }
+    }
+    const { ok, steps, tool_count, error } = await httpServers.trial(definition)
+    const duration_ms = Math.round(steps.reduce((sum, { ms }) => sum + ms, 0))
+    return { ok, duration_ms, tool_count, error, stderr_tail: [] }
+  }
+
   async stop(id: string, by: Caller): Promise<void> {
     await this.#deps.servers.stop(id, by)
   }
@@ -86,6 +102,14 @@ function stdioServer({ id, created_at: _, updated_at: __, revision: ___, ...serv
 
 function httpServer({ id, created_at: _, updated_at: __, revision: ___, ...definition }: HttpServer) {
   return { id, name: definition.name, type: 'http', definition } as const
+}
+
+/** A `docker run` becomes a container of Toolroom: a killed command would leave its container behind. */
+export function asContainer(definition: StdioDefinition) {
+  const run = containerImport(definition)
+  if (!run?.ok || definition.isolation !== undefined) return {}
+  const { isolation, isolation_options } = run.fields
+  return { isolation, isolation_options: { ...isolation_options, ...definition.isolation_options } }
 }
 
 /** A dry run finds this too. */

@@ -8,6 +8,7 @@ export const CATALOGUE = {
   invalid_json: { status: 400, title: 'Malformed JSON' },
   missing_token: { status: 401, title: 'Token missing' },
   invalid_token: { status: 401, title: 'Token not accepted' },
+  code_expired: { status: 401, title: 'Login code expired' },
   code_spent: { status: 401, title: 'Login code not accepted' },
   host_not_allowed: { status: 403, title: 'Host not allowed' },
   origin_not_allowed: { status: 403, title: 'Origin not allowed' },

@@ -1,6 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { VERSION } from '../../src/kernel/version.ts'
 import { runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
 import { hasTmux, openTerminal } from '../support/terminal.ts'
@@ -129,10 +131,48 @@ test.runIf(hasTmux)(
     start()
     await shows(/^Prefer the terminal\? Run {2}toolroom init$/m)
     expect(screen()).toMatch(
-      /^Toolroom \d\S* {2}http:\/\/127\.0\.0\.1:\d+ {2}\(only this computer can reach it\)\nFound 2 agents/m,
+      /^Toolroom \d\S* {2}http:\/\/127\.0\.0\.1:\d+ {2}\(only this computer can reach it\)\nFound 1 agent with 2 server entries/m,
     )
     expect(screen()).not.toContain('is ready at')
     press('C-c')
     await shows(/code 0\n/)
   },
 )
+
+test.runIf(hasTmux)('the tour of the README is what an empty computer shows, word for word', async () => {
+  const home = ownFolder()
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  const PATH = folders.filter((folder) => !existsSync(join(folder, 'toolroom'))).join(delimiter)
+  const env = { HOME: home, PATH, PORT: '0' }
+  const { start, press, shows, screen } = openTerminal(env, 24)
+  const readme = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8')
+  const tour = /^## 60-second tour\n([\s\S]*?)^## /m.exec(readme)?.[1] ?? expect.unreachable()
+  const [started = '', typed = ''] = [...tour.matchAll(/^ {3}```\n([\s\S]*?)^ {3}```/gm)].map(([, block]) =>
+    (block ?? '').replace(/^ {3}/gm, ''),
+  )
+
+  start()
+  await shows(/^Prefer the terminal\?/m)
+  const shown = screen()
+    .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:8665')
+    .replace(/#c=[\w-]+/, '#c=7f3a…')
+    .replace(`Toolroom ${VERSION}`, 'Toolroom 0.1.0')
+  expect(shown.trimEnd()).toBe(started.trimEnd())
+
+  // What the page did: it added the sample, and ran the call that was filled in.
+  const cli = (...argv: string[]) => runCli(env, argv)
+  expect((await cli('add', 'sample')).stdout).toMatch(
+    /^✓ Added sample\n {2}notes {2}~\/\.local\/share\/toolroom\/sample\n/,
+  )
+  const first = await cli('call', 'sample', 'add_note', 'text=Toolroom works')
+  expect(tour).toContain(`\`${first.stdout.trim()}\``)
+  let transcript = ''
+  for (const [line, words = ''] of typed.matchAll(/^\$ node dist\/main\.js (.*)\n/gm)) {
+    const argv = (words.match(/(?:'[^']*'|\S)+/g) ?? []).map((word) => word.replaceAll("'", ''))
+    transcript += line + (await cli(...argv)).stdout
+  }
+  expect(transcript).toBe(typed)
+  expect(existsSync(join(home, '.local/share/toolroom/sample'))).toBe(false)
+  press('C-c')
+  await shows(/code 0\n/)
+})

@@ -1,3 +1,7 @@
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
 // Before each file of tests. Servers inherit the variables of the network, and every Node process that has this one needs
 // 50 ms more to start. Tests that reach a registry outside take it from the other name.
 const { NODE_EXTRA_CA_CERTS } = process.env
@@ -11,3 +15,16 @@ process.env.TERM ||= 'dumb'
 const { TOOLROOM_TEST_MEMORY } = process.env
 if (TOOLROOM_TEST_MEMORY === undefined) delete process.env.TOOLROOM_TEST_FOLDER
 else process.env.TOOLROOM_TEST_FOLDER = TOOLROOM_TEST_MEMORY
+
+// Commands are shown as they are typed on this computer. Here toolroom is one, as after an installation.
+const checkout = fileURLToPath(new URL('../..', import.meta.url))
+const bin = join(checkout, 'node_modules/.cache/toolroom-bin')
+if (process.platform !== 'win32' && !process.env.PATH?.split(delimiter).includes(bin)) {
+  mkdirSync(bin, { recursive: true })
+  try {
+    symlinkSync(join(checkout, 'dist/main.js'), join(bin, 'toolroom'))
+  } catch {
+    // another process was faster, or it is there since an earlier run
+  }
+  process.env.PATH = `${process.env.PATH}${delimiter}${bin}`
+}

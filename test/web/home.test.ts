@@ -61,7 +61,7 @@ describe.runIf(executablePath)('Home', () => {
 
     const second = await openPage(browser)
     await second.page.goto(`${dashboard.address}/#c=${code}`)
-    await second.page.getByText('The link was used before, or is older than a minute.').waitFor()
+    await second.page.getByText('This link was used already, or Toolroom was started again since.').waitFor()
     expect(await second.page.evaluate(() => sessionStorage.getItem('toolroom.token'))).toBeNull()
     const { body } = await dashboard.ask('GET', '/logs?limit=1000')
     expect(JSON.stringify(body)).not.toContain(TOKEN)

@@ -24,7 +24,7 @@ describe.runIf(executablePath)('who can read and act', () => {
       )
       onTestFinished(() => site.close())
       const { page } = await openPage(await openBrowser())
-      await dashboard.signIn(page)
+      await dashboard.signIn(page, '/servers')
       const other = await page.context().newPage()
       await other.goto(`http://${host}:${site.port}/`)
       const found = await other.evaluate(async (address) => {

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { runCli } from '../support/cli.ts'
 import { HOME_SECRET } from '../support/dashboard-home.ts'
 import { ownFolder } from '../support/folder.ts'
 import { FULL } from '../support/full-or-short.ts'
 import { openService } from '../support/service-process.ts'
+import { TOKEN } from '../support/token.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
-import { type Dashboard, openDashboard } from './support/dashboard.ts'
+import { type Dashboard, follow, openDashboard } from './support/dashboard.ts'
 
 /** docs/checks.md: the checks of the first run. */
 
@@ -37,7 +40,7 @@ async function press(page: Page, name: string): Promise<void> {
 }
 
 describe.runIf(executablePath)('the first run', () => {
-  test('checks 1, 2 and 3: it finds 4 agents with 11 entries of 8 servers, shows the broken line, and with the default choices writes no file', async () => {
+  test('checks 1, 2 and 3: it finds 4 agents with 11 entries of 8 servers as the command line does, shows the broken line, tries servers before they are imported, and with the default choices writes no file', async () => {
     const dashboard = await openDashboard()
     const before = hashes(dashboard)
     const { page, complaints } = await openPage(await openBrowser())
@@ -54,15 +57,43 @@ describe.runIf(executablePath)('the first run', () => {
     await page.getByText('Nothing has been changed').waitFor()
     await expectAccessible(page)
     expect(hashes(dashboard)).toEqual(before)
+    const scan = await runCli({ HOME: dashboard.home, AUTH_TOKEN: TOKEN }, [
+      ...['init', '--dry-run', '--import', 'none'],
+    ])
+    expect(scan.stdout).toMatch(/^Found 4 agents with 11 server entries \(8 different servers\)\./)
 
     await page.getByRole('button', { name: 'Continue' }).click()
     await title(page, 'Which of these 8 servers shall Toolroom look after?').waitFor()
     await page.getByRole('checkbox', { name: 'Import flood' }).click()
-    expect(await page.getByRole('checkbox', { name: 'Try starting each server now' }).isChecked()).toBe(false)
+    const attempt = page.getByRole('checkbox', { name: 'Try starting each server now' })
+    expect(await attempt.isChecked()).toBe(false)
+    await attempt.click()
+    const row = (name: string) =>
+      page.getByRole('listitem').filter({ has: page.getByRole('checkbox', { name: `Import ${name}` }) })
+    const tried = async () => {
+      await row('echo').getByText('Starts', { exact: true }).waitFor()
+      await row('echo')
+        .getByText(/^12 tools, /)
+        .waitFor()
+      await row('h200').getByText('Answers', { exact: true }).waitFor()
+      await row('crash').getByText('Does not start').waitFor()
+      await row('noenv').getByText('Does not start').waitFor()
+      expect(await row('noenv').getByRole('paragraph').innerText()).not.toBe('')
+      expect(await row('flood').getByText('Not checked').count()).toBe(1)
+    }
+    await tried()
+    await row('slow').getByText('Starts', { exact: true }).waitFor()
+    expect((await dashboard.ask('GET', '/servers')).body.total).toBe(0)
+    expect((await dashboard.ask('GET', '/http-servers')).body.total).toBe(0)
     await expectAccessible(page)
     expect(await page.content()).not.toContain(HOME_SECRET)
     await page.getByRole('button', { name: 'Import 7 servers' }).click()
     await title(page, 'How shall your agents connect?').waitFor()
+    await page.getByText('7 servers were added to Toolroom').waitFor()
+    expect(await page.getByText('Nothing has been changed').count()).toBe(0)
+    await page.getByRole('button', { name: 'Back' }).click()
+    await tried()
+    await page.getByRole('button', { name: 'Continue' }).click()
     const servers = await dashboard.ask('GET', '/servers')
     expect(servers.body.items.map(({ name }: { name: string }) => name)).not.toContain('flood')
     expect(servers.body.total).toBe(6)
@@ -86,7 +117,9 @@ describe.runIf(executablePath)('the first run', () => {
     await press(page, 'Import 8 servers')
     await tabTo(page, 'radio', 'Just watch')
     await page.keyboard.press('ArrowDown')
-    for (const agent of ['Cursor', 'Codex']) {
+    for (const agent of ['Cursor', 'Codex', 'Claude Code', 'Claude Desktop'])
+      expect(await page.getByRole('checkbox', { name: agent, exact: true }).isChecked()).toBe(true)
+    for (const agent of ['Claude Code', 'Claude Desktop']) {
       await tabTo(page, 'checkbox', agent)
       await page.keyboard.press('Space')
     }
@@ -135,7 +168,8 @@ describe.runIf(executablePath)('the first run', () => {
     await fits()
     await page.getByRole('button', { name: 'Import 8 servers' }).click()
     await page.getByRole('radio', { name: 'One entry per agent' }).click()
-    await page.getByRole('checkbox', { name: 'Cursor' }).click()
+    for (const agent of ['Claude Code', 'Claude Desktop', 'Codex'])
+      await page.getByRole('checkbox', { name: agent, exact: true }).click()
     await fits()
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByRole('figure').first().waitFor()
@@ -148,13 +182,65 @@ describe.runIf(executablePath)('the first run', () => {
     await title(page, 'Undone. Every file is as it was.').waitFor()
   })
 
-  test('on a computer without agents there are three doors', async () => {
-    const service = await openService({ home: ownFolder() })
-    const { page } = await openPage(await openBrowser())
-    await page.goto(`${service.address}/welcome`)
-    await title(page, 'No agents on this computer yet.').waitFor()
+  test('on an empty computer it takes at most three clicks from the printed link to the result of a tool, without a network; one click removes the sample server with its folder', async () => {
+    const nowhere = 'http://127.0.0.1:9'
+    const service = await openService({
+      home: ownFolder(),
+      env: { HTTP_PROXY: nowhere, HTTPS_PROXY: nowhere },
+    })
+    const open = await runCli({ HOME: service.home, AUTH_TOKEN: TOKEN }, ['open', '--no-browser'])
+    const { page, complaints } = await openPage(await openBrowser())
+    const asked = new Set<string>()
+    page.on('request', (request) => asked.add(new URL(request.url()).origin))
+    let clicks = 0
+    const click = async (name: string | RegExp) => {
+      clicks += 1
+      await page.getByRole('button', { name }).click()
+    }
+
+    await page.goto(/http:\S+#c=\S+/.exec(open.stdout)?.[0] ?? expect.unreachable(open.stdout))
+    await title(page, 'No servers on this computer yet.').waitFor()
     for (const door of ['Search npm', 'Paste a command, URL or JSON', 'Add an agent'])
       expect(await page.getByRole('link', { name: door }).count()).toBe(1)
     await expectAccessible(page)
+    await click('Add a sample server')
+    await page.getByRole('textbox', { name: 'text' }).waitFor()
+    await click(/^Run /)
+    await page.getByText('Note 1 is kept: Toolroom works').waitFor()
+    expect(clicks).toBeLessThanOrEqual(3)
+    expect([...asked]).toEqual([service.address])
+
+    await page.getByText('This is the sample server.').waitFor()
+    await expectAccessible(page)
+    for (const [name, path] of [
+      ['its time in Traffic', /\/traffic$/],
+      ['its lines in Logs', /\/logs\?servers=sample$/],
+      ['which agents may use it', /\/agents$/],
+    ] as const)
+      expect(await page.getByRole('link', { name }).getAttribute('href')).toMatch(path)
+    const folder = join(service.data, 'sample')
+    expect(readFileSync(join(folder, 'notes.json'), 'utf8')).toContain('Toolroom works')
+    await page.getByText(/Removing it deletes \S+sample with all notes/).waitFor()
+    await click('Remove the sample server')
+    await title(page, 'No servers on this computer yet.').waitFor()
+    expect((await service.ask('GET', '/servers')).body.total).toBe(0)
+    expect(existsSync(folder)).toBe(false)
+
+    // Skipped once, Home stays Home.
+    await click('Skip, start empty')
+    await page.getByText('No servers yet').waitFor()
+    await follow(page, '/')
+    await page.getByText('No servers yet').waitFor()
+
+    // A link that was opened too late says so, and what to do.
+    const late = (await service.ask('POST', '/login-codes', { lifetime_s: 1 })).body
+    await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(late.expires_at) + 10)
+    const { page: other } = await openPage(await openBrowser())
+    await other.goto(`${service.address}/#c=${late.code}`)
+    await other.getByText('This link has expired.').waitFor()
+    await other.getByText('Run "toolroom open" again in a terminal').waitFor()
+    await follow(other, '/servers')
+    await other.getByText('This link has expired. Run toolroom open again, or').waitFor()
+    expect(complaints).toEqual([])
   })
 })

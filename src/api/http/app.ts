@@ -91,7 +91,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     )
   })
   serveSwaggerUi(fastify, describeApi(fastify, options))
-  serveDocPages(fastify, options.docsFolder)
+  serveDocPages(fastify, options)
   serveDashboard(fastify, options, stream.lastEvent)
   for (const page of options.pages ?? []) await fastify.register(named(page))
   for (const routes of options.routes) await fastify.register(named(routes), { prefix: '/api' })

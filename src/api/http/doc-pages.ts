@@ -9,8 +9,15 @@ import { TEXT_PAGE_HEADERS } from './security-headers.ts'
 const HTML = 'text/html; charset=utf-8'
 const PAGE = /^[a-z][a-z0-9-]{0,63}$/
 
+interface DocOptions {
+  /** The folder with the rendered guide. */
+  readonly docsFolder?: string | undefined
+  /** How a command line of this installation begins. */
+  readonly programName?: string | undefined
+}
+
 /** A page for every error code, and the guide, which the build renders from docs/. Nothing comes from another machine. */
-export function serveDocPages(app: FastifyInstance, docsFolder: string | undefined): void {
+export function serveDocPages(app: FastifyInstance, { docsFolder, programName }: DocOptions): void {
   const hidden = { schema: { hide: true } }
   app.get('/docs/assets/docs.css', hidden, async (_, reply) =>
     reply.type('text/css; charset=utf-8').send(STYLE),
@@ -21,7 +28,7 @@ export function serveDocPages(app: FastifyInstance, docsFolder: string | undefin
   app.get<{ Params: { code: string } }>('/docs/errors/:code', hidden, async ({ params: { code } }, reply) => {
     if (!isErrorCode(code))
       throw new AppError('not_found', `The error code '${code.slice(0, 100)}' does not exist`)
-    return reply.headers(TEXT_PAGE_HEADERS).type(HTML).send(errorPage(code))
+    return reply.headers(TEXT_PAGE_HEADERS).type(HTML).send(errorPage(code, programName))
   })
   app.get('/docs/guide', hidden, async (_, reply) =>
     reply.headers(TEXT_PAGE_HEADERS).type(HTML).send(guidePage('index', docsFolder)),
@@ -56,13 +63,13 @@ function errorIndex(): string {
   return textPage('Errors', `<h1>Errors</h1><ul>${rows.join('')}</ul>`)
 }
 
-function errorPage(code: ErrorCode): string {
+function errorPage(code: ErrorCode, programName = 'toolroom'): string {
   const { status, title } = CATALOGUE[code]
   const { happened, todo } = ERROR_TEXTS[code]
   return textPage(
     title,
     `<h1>${title}</h1><p>HTTP ${status}, code <code>${code}</code></p><h2>What happened</h2><p>${inline(happened)}</p>
-<h2>What to do</h2><p>${inline(todo)}</p>`,
+<h2>What to do</h2><p>${inline(todo.replaceAll('`toolroom ', () => `\`${programName} `))}</p>`,
   )
 }
 

@@ -28,8 +28,13 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened: 'The token in the request is wrong.',
     todo: 'Compare it with AUTH_TOKEN, or with the file `token` in the data folder. After ten wrong tokens within a minute, responses are delayed.',
   },
+  code_expired: {
+    happened:
+      'The login code has expired: it lives for 60 s, in a link that a command has printed for 10 minutes.',
+    todo: 'Create a new code with `POST /api/login-codes`, or run `toolroom open` again.',
+  },
   code_spent: {
-    happened: 'The login code is unknown, was used already, or is older than 60 s.',
+    happened: 'The login code is unknown, or was used already.',
     todo: 'Create a new code with `POST /api/login-codes`. After ten wrong codes within a minute, responses are delayed.',
   },
   host_not_allowed: {

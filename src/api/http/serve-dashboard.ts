@@ -37,6 +37,8 @@ const ASSET = /^[\w.-]{1,200}$/
 export interface WebOptions {
   /** The folder with the built dashboard; undefined if there is none. */
   readonly webFolder?: string | undefined
+  /** How a command line of this installation begins. */
+  readonly programName?: string
   /** The header that carries the token. The page must send the same. */
   readonly headerName: string
 }
@@ -47,7 +49,7 @@ export interface WebOptions {
  */
 export function serveDashboard(
   app: FastifyInstance,
-  { webFolder, headerName }: WebOptions,
+  { webFolder, headerName, programName = 'toolroom' }: WebOptions,
   lastEvent: () => number,
 ): void {
   const hidden = { schema: { hide: true } }
@@ -57,13 +59,13 @@ export function serveDashboard(
     app.get('/', hidden, async (_, reply) => reply.redirect('/docs'))
     return
   }
-  const header = headerName.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
   for (const path of PAGES)
     app.get(path, page, async (_, reply) => {
       const nonce = randomBytes(16).toString('base64')
       const text = readFileSync(index, 'utf8')
         .replaceAll('%NONCE%', nonce)
-        .replace('%HEADER%', () => header)
+        .replace('%HEADER%', () => attribute(headerName))
+        .replace('%PROGRAM%', () => attribute(programName))
         .replace('%EVENT%', String(lastEvent()))
       return reply.header('content-security-policy', dashboardPolicy(nonce)).type(HTML).send(text)
     })
@@ -75,3 +77,5 @@ export function serveDashboard(
     return reply.headers(IMMUTABLE).type(type).send(createReadStream(path))
   })
 }
+
+const attribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')

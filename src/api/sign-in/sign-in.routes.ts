@@ -17,6 +17,7 @@ export interface Deps {
 }
 
 const operation = operationsOf('Service')
+const HINT = 'Create a new one with POST /api/login-codes'
 
 /** How a browser gets the token without it being in a URL, where the history would keep it. */
 export function loginRoutes(deps: Deps): FastifyPluginAsyncTypebox {
@@ -24,26 +25,28 @@ export function loginRoutes(deps: Deps): FastifyPluginAsyncTypebox {
   return async (app) => {
     const create = operation(
       'Create a login code',
-      'The code can be exchanged for the token once, within 60 s, with `POST /api/login`.',
-      { response: { 201: schema.LoginCode } },
+      'The code can be exchanged for the token once, with `POST /api/login`. It lives for 60 s, or as long as the request says.',
+      { body: schema.LoginCodeInput, response: { 201: schema.LoginCode } },
     )
-    app.post('/login-codes', create, async (_, reply) => {
-      const { code, lifetimeMs } = codes.issue()
+    app.post('/login-codes', create, async (request, reply) => {
+      const lifetimeMs = (request.body.lifetime_s ?? schema.LIFETIME_S) * 1000
+      const code = codes.issue(lifetimeMs)
       return reply.code(201).send({ code, expires_at: isoTime(now() + lifetimeMs) })
     })
 
     const login = operation(
       'Exchange a login code for the token',
-      'Works once for each code, within 60 s. After ten wrong codes within a minute, responses are delayed.',
-      { body: schema.LoginInput, response: { 200: schema.Login }, errors: ['code_spent'] },
+      'Works once for each code, until it expires. After ten wrong codes within a minute, responses are delayed.',
+      { body: schema.LoginInput, response: { 200: schema.Login }, errors: ['code_spent', 'code_expired'] },
     )
     app.post('/login', login, async (request) => {
       const address = request.socket.remoteAddress
-      if (!codes.redeem(request.body.code)) {
+      const state = codes.redeem(request.body.code)
+      if (state !== 'valid') {
         await sleep(wrongCodeDelayMs(address))
-        throw new AppError('code_spent', 'The login code is unknown, was used, or is older than 60 s', {
-          hint: 'Create a new one with POST /api/login-codes',
-        })
+        throw state === 'expired'
+          ? new AppError('code_expired', 'The login code has expired', { hint: HINT })
+          : new AppError('code_spent', 'The login code is unknown, or was used', { hint: HINT })
       }
       await audit({ action: 'login', subject: 'code', request_id: request.id, detail: {} })
       return { token: token() }

@@ -36,18 +36,33 @@ test('wrong login codes count as wrong tokens: the eleventh within a minute is a
     .toContain('token_guessing')
 })
 
-test('a login code expires after 60 s, only 20 are valid at a time, and clearing ends all', () => {
+test('a login code lives as long as it was issued for, and says that it has expired; only 20 are valid at a time, and clearing ends all', () => {
   let now = 0
   const codes = new LoginCodes(() => now)
-  const { code: late } = codes.issue()
+  const late = codes.issue(60_000)
   now = 59_999
-  expect(codes.redeem(late)).toBe(true)
-  const { code: tooLate } = codes.issue()
+  expect(codes.redeem(late)).toBe('valid')
+  expect(codes.redeem(late)).toBe('unknown')
+  const [tooLate, printed] = [codes.issue(60_000), codes.issue(600_000)]
   now += 60_000
-  expect(codes.redeem(tooLate)).toBe(false)
-  const issued = Array.from({ length: 21 }, () => codes.issue().code)
-  expect(issued.map((code) => codes.redeem(code))).toEqual([false, ...Array(20).fill(true)])
-  const { code } = codes.issue()
+  expect([codes.redeem(tooLate), codes.redeem(printed)]).toEqual(['expired', 'valid'])
+  expect(codes.redeem(tooLate)).toBe('expired')
+  const issued = Array.from({ length: 21 }, () => codes.issue(60_000))
+  expect(issued.map((code) => codes.redeem(code))).toEqual(['unknown', ...Array(20).fill('valid')])
+  const code = codes.issue(60_000)
   codes.clear()
-  expect(codes.redeem(code)).toBe(false)
+  expect(codes.redeem(code)).toBe('unknown')
+})
+
+test('a code of a printed link lives for 10 minutes and no longer, and an expired one has an error code of its own', async () => {
+  const service = await openTestService()
+  const create = (payload: object) =>
+    service.inject({ method: 'POST', url: '/api/login-codes', headers: AUTHORISED, payload })
+  const { expires_at } = (await create({ lifetime_s: 600 })).json()
+  expect(Date.parse(expires_at) - Date.now()).toBeGreaterThan(540_000)
+  expect((await create({ lifetime_s: 601 })).json()).toMatchObject({ code: 'invalid_input' })
+  const short = (await create({ lifetime_s: 1 })).json()
+  await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(short.expires_at) + 10)
+  const login = { method: 'POST', url: '/api/login', payload: { code: short.code } } as const
+  expect(await verdictOn(service, login)).toEqual([401, 'code_expired'])
 })

@@ -75,7 +75,7 @@ export const SERVICE_COMMANDS = [
     },
     open: {
       does: 'Open the dashboard, signed in.',
-      text: 'Opens a browser if there is one on this computer. Otherwise, prints an address that signs a browser in. It works once, within a minute.',
+      text: 'Opens a browser if there is one on this computer. Otherwise, prints an address that signs a browser in. It works once, within 10 minutes.',
       flags: { 'no-browser': NO_BROWSER },
       examples: ['open', 'open --no-browser'],
       also: ['dashboard', 'ui', 'web'],

@@ -13,7 +13,7 @@ const REFRESH = '--refresh'
 export async function complete(argv: readonly string[], mainFile: string): Promise<void> {
   if (argv[0] === REFRESH) {
     const { runCommand } = await import('../run/run-command.ts')
-    return void (await runCommand(REFRESH_NAMES, [], mainFile))
+    return void (await runCommand(REFRESH_NAMES, [], { file: mainFile, typed: (text) => text }))
   }
   const [current = '', ...before] = argv
   const { data } = foldersOf(

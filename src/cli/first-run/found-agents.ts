@@ -30,7 +30,9 @@ export async function findAll(api: Api, isAll = true): Promise<Found> {
   return {
     scan,
     lines: [
-      `Found ${counted(scan.agents_found, 'agent')} with ${counted(scan.entries, 'server entry').replace(/entrys$/, 'entries')} (${counted(scan.different_servers, 'different server')}).${isAll ? ' Nothing was changed.' : ''}`,
+      scan.entries === 0
+        ? `No agent on this computer has a server yet.${isAll ? ' Nothing was changed.' : ''}`
+        : `Found ${counted(scan.agents_found, 'agent')} with ${counted(scan.entries, 'server entry').replace(/entrys$/, 'entries')} (${counted(scan.different_servers, 'different server')}).${isAll ? ' Nothing was changed.' : ''}`,
       ...shown.map(
         ({ agent_type, name, entries, problems: [problem] }): Line => [
           `  ${name.padEnd(width)}  ${(paths.get(agent_type) ?? '').padEnd(room)}  `,

@@ -1,12 +1,13 @@
 import { VERSION } from '../../kernel/version.ts'
 import { type AnyServer, allServers, isUntried, needsHelp, standing, TRY_ALL } from '../run/any-server.ts'
-import { browserOpener, openInBrowser } from '../run/browser.ts'
 import type { Run } from '../run/command-context.ts'
 import type { Line } from '../run/printed-line.ts'
+import { openSignedIn } from '../service/open.ts'
 import { findAll } from './found-agents.ts'
 
 /** `toolroom` alone: says what was found, changes nothing, and opens the dashboard where there is a display. */
-export const welcome: Run = async ({ api, service, note }) => {
+export const welcome: Run = async (context) => {
+  const { api, service, note } = context
   const { address } = service
   const isLocal = ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(address).hostname)
   note(`Toolroom ${VERSION}  ${address}${isLocal ? '  (only this computer can reach it)' : ''}`)
@@ -14,16 +15,14 @@ export const welcome: Run = async ({ api, service, note }) => {
   const { scan, lines } =
     servers.length === 0 ? await findAll(api) : { scan: null, lines: serverLines(servers) }
   for (const line of lines) note(line)
-  const opener = browserOpener(process.platform, process.env)
-  const { code } = await api.post('/api/login-codes')
-  const url = `${address}/#c=${code}`
-  const isOpen = opener !== undefined && (await openInBrowser(opener, url))
+  if (scan?.entries === 0) note('Try it with a small one: toolroom add sample')
+  const { url, isOpen } = await openSignedIn(context)
   return {
     json: { address, scan, servers: servers.length },
     lines: isOpen
       ? ['Opening the dashboard. Prefer the terminal? Run  toolroom init']
       : [
-          'Open the dashboard within a minute. The address works once:',
+          'Open the dashboard within 10 minutes. The address works once:',
           `  ${url}`,
           'Prefer the terminal? Run  toolroom init',
         ],

@@ -33,6 +33,8 @@ export interface Answer {
   /** Before the table. */
   readonly title?: readonly Line[]
   readonly lines?: readonly Line[]
+  /** The lines are not ours, such as those of a tool's result. */
+  readonly isVerbatim?: boolean
   readonly table?: Table
   /** What `--plain` prints. Default: the rows of the table, else the lines. */
   readonly plain?: readonly (readonly Value[])[]

@@ -7,7 +7,7 @@ import { columns } from './columns.ts'
 import type { Command } from './command.ts'
 import type { Answer, Context, Given, Value } from './command-context.ts'
 import { Failure } from './failure.ts'
-import { plain, type Span, type Style, styleOf, textOf, writtenLine } from './printed-line.ts'
+import { type Line, plain, type Span, type Style, styleOf, textOf, writtenLine } from './printed-line.ts'
 import { readGiven } from './read-arguments.ts'
 import { findAddress } from './service-address.ts'
 import { ServiceClient } from './service-client.ts'
@@ -19,7 +19,7 @@ import { ServiceClient } from './service-client.ts'
 export async function runCommand(
   command: Command,
   argv: readonly string[],
-  mainFile: string,
+  { file, typed }: Main,
   subcommands: readonly string[] = [],
 ): Promise<'help' | undefined> {
   const { stdout, stderr, env } = process
@@ -30,8 +30,9 @@ export async function runCommand(
     const given = readGiven(command, argv, subcommands)
     if (given === 'help') return given
     const run = await command.load?.()
-    const output = { given, isJson: given.is('json'), style: styleOf(stdout, env, given.is('ascii')), errors }
-    const { context, close } = contextOf(output, mainFile)
+    const style = styleOf(stdout, env, given.is('ascii'))
+    const output = { given, isJson: given.is('json'), style, errors, typed }
+    const { context, close } = contextOf(output, file)
     try {
       const answer = await run?.(context)
       if (answer) print(answer, output)
@@ -40,15 +41,22 @@ export async function runCommand(
     }
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    const { code, message, hint, exit } = error
-    if (isJson) stdout.write(`${jsonText({ code, detail: message, hint })}\n`)
-    stderr.write(writtenLine(`toolroom: ${plain(message)}${hintText(hint)}`, errors))
+    const { code, exit } = error
+    const [detail, hint] = [typed(error.message), error.hint && typed(error.hint)]
+    if (isJson) stdout.write(`${jsonText({ code, detail, hint })}\n`)
+    stderr.write(writtenLine(`toolroom: ${plain(detail)}${hintText(hint)}`, errors))
     process.exitCode = EXIT[exit]
   }
   return undefined
 }
 
-interface Output {
+interface Main {
+  readonly file: string
+  /** A text of ours with commands as they are typed on this computer. */
+  readonly typed: (text: string) => string
+}
+
+interface Output extends Pick<Main, 'typed'> {
   readonly given: Given
   readonly isJson: boolean
   readonly style: Style
@@ -56,7 +64,7 @@ interface Output {
   readonly errors: Style
 }
 
-function contextOf({ given, isJson, style, errors }: Output, mainFile: string) {
+function contextOf({ given, isJson, style, errors, typed }: Output, mainFile: string) {
   const { stdout, stderr, env } = process
   let config: Config | undefined
   let service: ServiceClient | undefined
@@ -75,7 +83,7 @@ function contextOf({ given, isJson, style, errors }: Output, mainFile: string) {
       return context.service.api
     },
     terminal: { isTty: stdout.isTTY === true, width: style.width },
-    note: (line) => void stderr.write(writtenLine(line, errors)),
+    note: (line) => void stderr.write(writtenLine(typedLine(line, typed), errors)),
     emit: (json, line, row) => {
       if (isJson) stdout.write(`${jsonText(json)}\n`)
       else stdout.write(row && given.is('plain') ? plainRow(row) : writtenLine(line, style))
@@ -100,18 +108,28 @@ export const configHere = (mainFile: string, words: readonly string[] = []): Con
 export const isRunning = (mainFile: string): boolean =>
   findAddress(configHere(mainFile).folders.data) !== undefined
 
-function print(answer: Answer, { given, isJson, style, errors }: Output): void {
+function print(answer: Answer, { given, isJson, style, errors, typed }: Output): void {
   const { stdout, stderr } = process
-  const { json, title = [], lines = [], table, next, exit } = answer
+  const { json, title = [], table, next, exit, isVerbatim } = answer
+  const lines = (answer.lines ?? []).map((line) => (isVerbatim ? line : typedLine(line, typed)))
   if (isJson) stdout.write(`${jsonText(json)}\n`)
   else if (given.is('plain')) stdout.write(plainRows(answer).map(plainRow).join(''))
   else {
     const shown = [...title, ...(table ? columns(table, style.width) : []), ...lines]
     stdout.write(shown.map((line) => writtenLine(line, style)).join(''))
   }
-  if (next !== undefined && !isJson && stdout.isTTY && stderr.isTTY) stderr.write(writtenLine(next, errors))
+  if (next !== undefined && !isJson && stdout.isTTY && stderr.isTTY)
+    stderr.write(writtenLine(typed(next), errors))
   if (exit !== undefined) process.exitCode = EXIT[exit]
 }
+
+const typedLine = (line: Line, typed: Main['typed']): Line =>
+  typeof line === 'string'
+    ? typed(line)
+    : line.map((span) => {
+        if (typeof span === 'string') return typed(span)
+        return typeof span === 'object' && span !== null ? { text: typed(span.text), tone: span.tone } : span
+      })
 
 const plainRows = ({ plain: given, table, lines = [] }: Answer): readonly (readonly (Value | Span)[])[] =>
   given ?? table?.rows ?? lines.map((line) => [typeof line === 'string' ? line : line.map(textOf).join('')])

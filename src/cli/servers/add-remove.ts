@@ -2,7 +2,7 @@ import { type ForAgents, forAgents, offeredTo } from '../agents/enable-disable.t
 import { routeOf, serverNamed } from '../run/any-server.ts'
 import { type Answer, type Context, dryRun, exitOf, type Run } from '../run/command-context.ts'
 import { Failure, usage } from '../run/failure.ts'
-import { counted } from '../run/human-readable.ts'
+import { counted, shortPath } from '../run/human-readable.ts'
 import { type Line, signed } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { readStdin } from '../run/stdin.ts'
@@ -11,10 +11,11 @@ import { isolationFlag, isolationGiven, isolationText, placeText } from './isola
 type Report = Schemas['SnippetReport']
 type Item = Report['items'][number]
 
-/** `toolroom add NAME -- COMMAND...`, `add URL`, `add PACKAGE`, `add -` */
+/** `toolroom add NAME -- COMMAND...`, `add URL`, `add PACKAGE`, `add -`, `add sample` */
 export const addServer: Run = async (context) => {
   const { api, given } = context
   const isDry = given.is('dry-run')
+  if (given.word('WHAT') === SAMPLE && given.rest.length === 0) return addSample(context, isDry)
   const confinement = isolationGiven(given)
   const agents = await forAgents(context)
   const input = { ...(await inputOf(context)), ...confinement, ...agents.body }
@@ -70,6 +71,32 @@ async function offersOf(context: Context, { items }: Report, agents: ForAgents) 
   for (const { id, outcome } of items)
     if (id !== null && outcome === 'created') offered.set(id, await offeredTo(context, agents, id))
   return offered
+}
+
+const SAMPLE = 'sample'
+
+/** The server that ships with Toolroom. */
+async function addSample(context: Context, isDry: boolean): Promise<Answer> {
+  const { api, given } = context
+  const flag = ['name', 'env', 'header', 'cwd'].find((each) => given.flag(each) !== undefined)
+  const unused = flag ?? isolationFlag(given)
+  if (unused !== undefined)
+    throw usage(`--${unused} is not for the sample server`, `Change it afterwards: toolroom edit ${SAMPLE}`)
+  const agents = await forAgents(context)
+  const known = await api.get('/api/sample-server')
+  const notes = `  notes  ${shortPath(known.folder)}`
+  if (isDry) return dryRun(known, [signed('ok', `Would add ${SAMPLE}`), notes])
+  const added = await context.during('Starting it', api.post('/api/sample-server', { body: agents.body }))
+  const id = added.server_id ?? SAMPLE
+  const { enabled, lines } = await offeredTo(context, agents, id)
+  const verb = known.server_id === null ? 'Added' : 'Unchanged:'
+  return {
+    json: { ...(await api.get('/api/servers/{id}', { path: { id } })), enabled },
+    lines: [signed('ok', `${verb} ${id}`), notes, ...lines],
+    plain: [[id, known.server_id === null ? 'created' : 'exists']],
+    next: `next: toolroom call ${id} add_note text='Buy milk'    undo: toolroom rm ${id}`,
+    exit: enabled.some(({ error }) => error) ? 'partly_done' : undefined,
+  }
 }
 
 /** Where the added servers run, if that is in isolation: the flags or DEFAULT_ISOLATION decide. By id. */
@@ -170,8 +197,16 @@ export const removeServer: Run = async ({ api, given, confirm }) => {
   const agents = server.used_by_agents
   const used =
     agents.length === 0 ? '' : ` It is used by ${counted(agents.length, 'agent')}: ${agents.join(', ')}.`
-  if (given.is('dry-run')) return dryRun({ id, used_by_agents: agents }, [`Would remove ${name}.${used}`])
-  await confirm(`Remove ${name}?${used}`)
-  await api.delete(routeOf(server), { path: { id } })
-  return { json: { id, removed: true }, lines: [`Removed ${name}.`], next: 'next: toolroom ls' }
+  const sample = id === SAMPLE ? await api.get('/api/sample-server') : undefined
+  const isSample = sample?.server_id === id
+  const folder = isSample && `${shortPath(sample.folder)} with all notes`
+  const what = folder ? `${name}, and delete ${folder}` : name
+  if (given.is('dry-run')) return dryRun({ id, used_by_agents: agents }, [`Would remove ${what}.${used}`])
+  await confirm(`Remove ${what}?${used}`)
+  await (isSample ? api.delete('/api/sample-server') : api.delete(routeOf(server), { path: { id } }))
+  return {
+    json: { id, removed: true },
+    lines: [`Removed ${name}${folder ? `, and deleted ${folder}` : ''}.`],
+    next: 'next: toolroom ls',
+  }
 }

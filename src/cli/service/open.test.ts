@@ -38,7 +38,7 @@ test('toolroom open signs a browser in with a code that works once (docs/checks.
   const code = codeOf(printed.stdout)
   expect(printed).toEqual({
     code: 0,
-    stdout: `Open this address within a minute. It works once:\n  ${service.address}/#c=${code}\n`,
+    stdout: `Open this address within 10 minutes. It works once:\n  ${service.address}/#c=${code}\n`,
     stderr: '',
   })
   expect(await redeem(code)).toEqual({ token: TOKEN })

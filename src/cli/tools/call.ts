@@ -148,9 +148,14 @@ function callAnswer(result: unknown, name: string): Answer {
     lines.length > 0 || structuredContent === undefined
       ? lines
       : JSON.stringify(structuredContent, null, 2).split('\n')
-  if (isError !== true) return { json: result, lines: shown }
+  if (isError !== true) return { json: result, lines: shown, isVerbatim: true }
   const [first = 'the tool answered with an error', ...rest] = shown
-  return { json: result, lines: [signed('err', `${name}: ${first}`), ...rest], exit: 'tool_error' }
+  return {
+    json: result,
+    lines: [signed('err', `${name}: ${first}`), ...rest],
+    isVerbatim: true,
+    exit: 'tool_error',
+  }
 }
 
 /** Text as it is, and everything else by its kind and size. */

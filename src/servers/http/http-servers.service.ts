@@ -1,6 +1,6 @@
 import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
-import { MASK, maskUrl } from '../../kernel/secrets/mask-secrets.ts'
+import { MASK, maskUrl, secretsIn } from '../../kernel/secrets/mask-secrets.ts'
 import type { LastError } from '../../kernel/server-state.ts'
 import type { ToolList } from '../../kernel/tool-fields.ts'
 import type { HttpMcpClientOptions } from '../../mcp/transports/http/http-mcp-client.ts'
@@ -42,11 +42,11 @@ import {
   resolveServer,
 } from './resolve-server-references.ts'
 
+type Connection = Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'authorizer'>
+
 interface Deps extends RegistryDeps<HttpServer>, Omit<ConnectionWatchDeps, 'beginTry'> {
   /** Tests a connection step by step. Never rejects, and takes at most 10 s. */
-  readonly testConnection: (
-    options: Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'authorizer'>,
-  ) => Promise<
+  readonly testConnection: (options: Connection) => Promise<
     Omit<ConnectionReport, 'error'> & { readonly error: Pick<LastError, 'code' | 'message' | 'hint'> | null }
   >
   readonly statsOf: (id: string) => Stats
@@ -65,6 +65,7 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
   /** Servers whose login may end. */
   readonly #loggedIn = new Set<string>()
   readonly #texts = new ViewTexts<HttpServer>()
+  #trials = 0
   readonly #unsubscribe: readonly (() => void)[]
 
   constructor(deps: Deps) {
@@ -134,6 +135,25 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
 
   async test(key: string): Promise<ConnectionReport> {
     return this.#test(await this.get(key))
+  }
+
+  /** Connects once to a definition that is not registered. Nothing is stored, and no login is used. */
+  async trial({
+    url,
+    ...given
+  }: Pick<HttpServer, 'url' | 'headers' | 'transport'>): Promise<ConnectionReport> {
+    const { references, secrets } = this.deps
+    this.#trials += 1
+    const id = `trial:http-${this.#trials}`
+    const tried = { ...given, url: checkedUrl(url) }
+    references.check(tried)
+    secrets.set(id, secretsIn(tried))
+    try {
+      return await this.#reportOf({ id, ...tried })
+    } finally {
+      secrets.delete(id)
+      references.forget(id)
+    }
   }
 
   async diagnose(key: string): Promise<Diagnosis> {
@@ -242,13 +262,21 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
   }
 
   async #report(server: HttpServer): Promise<ConnectionReport> {
-    const { testConnection, references, logins } = this.deps
+    const { logins } = this.deps
+    return this.#reportOf(server, (resolved) => logins.authorizerFor(loginServerOf(resolved)))
+  }
+
+  async #reportOf(
+    server: HttpServer,
+    authorizerOf?: (resolved: HttpServer) => Connection['authorizer'],
+  ): Promise<ConnectionReport> {
+    const { testConnection, references } = this.deps
     const obstacle = obstacleOf(server, references)
     if (obstacle) return { ...NOT_TESTED, error: errorView(obstacle) }
     const resolved = resolveServer(server, references)
     const { url, headers, transport } = resolved
-    const authorizer = logins.authorizerFor(loginServerOf(resolved))
-    const report = await testConnection({ url, headers, transport, authorizer })
+    const authorizer = authorizerOf?.(resolved)
+    const report = await testConnection({ url, headers, transport, ...(authorizer && { authorizer }) })
     const { error } = report
     return { ...report, error: error && errorView({ ...error, action: repairOf(error.code) }) }
   }

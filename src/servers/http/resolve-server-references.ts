@@ -9,7 +9,10 @@ import { SettingFailure } from './connection-failure.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 
 /** The server with its references resolved. Throws a SettingFailure. */
-export function resolveServer(server: HttpServer, references: References): HttpServer {
+export function resolveServer<T extends Pick<HttpServer, 'id' | 'url' | 'headers'>>(
+  server: T,
+  references: References,
+): T {
   const resolved = references.resolve(server.id, server)
   if (!resolved.ok) throw new SettingFailure(resolved.error)
   const { url, headers } = resolved.definition

@@ -36,8 +36,9 @@ export const t = texts('app', {
   readOnly: 'Read-only.',
   readOnlyHow: 'To make changes, run {command} in a terminal, or',
   readOnlySees: 'You see everything except secrets and payloads.',
-  codeSpent: 'The link was used before, or is older than a minute.',
-  codeSpentHow: 'Run {command} again, or',
+  expired: 'This link has expired.',
+  spent: 'This link was used already, or Toolroom was started again since.',
+  runAgain: 'Run {command} again, or',
   paste: 'Paste your token',
   tokenTitle: 'Paste your token',
   tokenText:

@@ -12,11 +12,11 @@ const CODE = /^#c=([\w-]{1,128})$/
 
 export interface Session {
   readonly token: string | undefined
-  /** The code in the address was used before, or is older than a minute. */
-  readonly codeSpent: boolean
+  /** Why the code in the address was not accepted. */
+  readonly refused: 'expired' | 'spent' | undefined
 }
 
-let session: Session = { token: sessionStorage.getItem(STORED) ?? undefined, codeSpent: false }
+let session: Session = { token: sessionStorage.getItem(STORED) ?? undefined, refused: undefined }
 const listeners = new Set<() => void>()
 
 function change(next: Session): void {
@@ -35,8 +35,8 @@ export const currentSession = (): Session => session
 
 /** `mayChange` is false while the dashboard is read-only. */
 export function useSession(): Session & { readonly mayChange: boolean } {
-  const { token, codeSpent } = useSyncExternalStore(onSession, currentSession)
-  return { token, codeSpent, mayChange: token !== undefined }
+  const { token, refused } = useSyncExternalStore(onSession, currentSession)
+  return { token, refused, mayChange: token !== undefined }
 }
 
 /** Exchanges the code that `toolroom open` put into the fragment. The fragment is removed first. */
@@ -46,9 +46,10 @@ export async function redeemCode(): Promise<void> {
   history.replaceState(null, '', location.pathname + location.search)
   try {
     const { token } = await clientWith(undefined).post('/api/login', { body: { code } })
-    change({ token, codeSpent: false })
+    change({ token, refused: undefined })
   } catch (error) {
-    if (error instanceof ApiError) change({ ...session, codeSpent: true })
+    if (error instanceof ApiError)
+      change({ ...session, refused: error.code === 'code_expired' ? 'expired' : 'spent' })
   }
 }
 
@@ -56,7 +57,7 @@ export async function redeemCode(): Promise<void> {
 export async function signIn(token: string): Promise<string | undefined> {
   try {
     await clientWith(token).get('/api/jobs')
-    change({ token, codeSpent: false })
+    change({ token, refused: undefined })
     return undefined
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
@@ -65,5 +66,5 @@ export async function signIn(token: string): Promise<string | undefined> {
 
 /** Also when the service no longer accepts the token, because it was rotated. */
 export function signOut(): void {
-  change({ token: undefined, codeSpent: false })
+  change({ token: undefined, refused: undefined })
 }

@@ -1,3 +1,4 @@
+import { program } from '../../data/browser/program.ts'
 import { useLive } from '../../data/live/live.ts'
 import { useSession } from '../../data/session.ts'
 import { Act } from '../../parts/controls/Act.tsx'
@@ -9,12 +10,12 @@ import css from './ReadOnlyBar.module.css'
 
 /** Why nothing can be changed, and what to do about it. */
 export function ReadOnlyBar() {
-  const { mayChange, codeSpent } = useSession()
+  const { mayChange, refused } = useSession()
   const { connection } = useLive()
   if (mayChange) return null
   const command = (
     <code key="command" className="mono">
-      toolroom open
+      {program} open
     </code>
   )
   return (
@@ -23,8 +24,8 @@ export function ReadOnlyBar() {
         <Icon name="lock" />
       </span>
       <p className={css.text}>
-        <b>{codeSpent ? t('codeSpent') : t('readOnly')}</b>{' '}
-        {codeSpent ? t.rich('codeSpentHow', { command }) : t.rich('readOnlyHow', { command })}
+        <b>{refused === 'expired' ? t('expired') : refused === 'spent' ? t('spent') : t('readOnly')}</b>{' '}
+        {t.rich(refused ? 'runAgain' : 'readOnlyHow', { command })}
       </p>
       <Act size="xs" onClick={openTokenDialog}>
         {t('paste')}

@@ -1,6 +1,7 @@
 import { useMemo } from 'react'
 import { chooseServers } from '../../data/agent-tools.ts'
 import { useFoundAgents } from '../../data/agents.ts'
+import { program } from '../../data/browser/program.ts'
 import { remember } from '../../data/browser/undo-steps.ts'
 import { type Server, useServers } from '../../data/servers.ts'
 import { useSession } from '../../data/session.ts'
@@ -106,7 +107,7 @@ export function useToggle({ servers, cellAt, columns }: Grid) {
   }
 
   return {
-    reason: mayChange ? null : t('readOnly'),
+    reason: mayChange ? null : t('readOnly', { program }),
     toggle: (server: Server, column: Column) => {
       if (mayChange) set(server, column, cellAt(server, column).state === 'off')
     },

@@ -1,12 +1,15 @@
-import { useLocation } from 'wouter'
+import { Redirect, useLocation } from 'wouter'
 import { needsPermission } from '../../data/api.ts'
+import { isFirstRun, useScan } from '../../data/first-run/first-run.ts'
 import { WINDOWS } from '../../data/metrics.ts'
 import { useNotices } from '../../data/notices.ts'
 import { useServers } from '../../data/servers.ts'
+import { foundSentence } from '../../parts/content/found-sentence.ts'
 import { PageHead } from '../../parts/content/PageHead.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { Seg } from '../../parts/controls/Seg.tsx'
 import { isUntried } from '../../parts/marks/status.ts'
+import { AddSample } from '../../parts/server/AddSample.tsx'
 import { TryAll } from '../../parts/server/TryAll.tsx'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
 import { ErrorState, NeedsPermission } from '../../parts/states/ErrorState.tsx'
@@ -27,7 +30,7 @@ export function Page() {
   const [{ window }, setSearch] = useSearchState(search)
   const { servers, error } = useServers()
   const notices = useNotices()
-  if (servers?.length === 0) return <NoServers />
+  if (servers?.length === 0) return isFirstRun() ? <Redirect to="/welcome" replace /> : <NoServers />
   if (needsPermission(error)) return <Locked />
   return (
     <div className="page">
@@ -93,17 +96,22 @@ function Locked() {
 
 function NoServers() {
   const [, navigate] = useLocation()
+  const { data: scan } = useScan()
   return (
     <div className="page">
       <PageHead title={t('title')} />
       <section className="card" aria-label={t('servers')}>
-        <EmptyState title={t('empty')} text={t('emptyText')}>
+        <EmptyState
+          title={t('empty')}
+          text={scan && scan.entries > 0 ? t('emptyFound', { found: foundSentence(scan) }) : t('emptyText')}
+        >
           <Act look="main" onClick={() => navigate('/welcome')}>
             {t('findAgents')}
           </Act>
           <Act look="quiet" onClick={() => navigate('/servers?add=1')}>
             {t('addServer')}
           </Act>
+          <AddSample />
         </EmptyState>
       </section>
     </div>

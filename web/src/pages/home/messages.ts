@@ -64,6 +64,7 @@ export const t = texts('home', {
   empty: 'No servers yet',
   emptyText:
     'Toolroom can find the servers that your agents already use, and changes nothing until you say so.',
+  emptyFound: 'On this computer: {found}',
   findAgents: 'See what is on this computer',
   addServer: 'Add a server',
   starting: 'Restarting {name}',

@@ -10,6 +10,7 @@ import { ToolNames } from '../../parts/content/ToolNames.tsx'
 import { VariantStrip } from '../../parts/content/VariantStrip.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { Repair } from '../../parts/repair/Repair.tsx'
+import { AddSample } from '../../parts/server/AddSample.tsx'
 import { AgentChoice } from '../../parts/server/AgentChoice.tsx'
 import { EnableDialog } from '../../parts/server/EnableDialog.tsx'
 import { ServerBoxes } from '../../parts/server/ServerBoxes.tsx'
@@ -112,6 +113,7 @@ export function ServerParts() {
         <ServerBoxes chosen={[]} onToggle={() => {}} />
         <div>
           <Act onClick={() => setOpen('enable')}>Enable in…</Act>
+          <AddSample />
         </div>
         {open === 'enable' && <EnableDialog servers={[LOCAL]} onClose={close} />}
       </Part>

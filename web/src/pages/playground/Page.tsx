@@ -17,6 +17,7 @@ import { CallPanel, VIEWS } from './CallPanel.tsx'
 import { t } from './messages.ts'
 import css from './Playground.module.css'
 import { ResultPanel, TABS } from './result/ResultPanel.tsx'
+import { SampleStrip } from './SampleStrip.tsx'
 import { ToolPicker } from './ToolPicker.tsx'
 import { useRun } from './use-run.ts'
 
@@ -28,6 +29,8 @@ const search = searchState({
   /** A saved call, or an earlier one, whose arguments are filled in. */
   saved: text(),
   replay: number(),
+  /** Arguments that are filled in. */
+  args: text(),
 })
 
 export function Page() {
@@ -39,6 +42,7 @@ export function Page() {
     <div className={css.playground}>
       <div className={css.top}>
         <PageHead title={t('title')} count={<span className={css.subtitle}>{t('subtitle')}</span>} />
+        {server && <SampleStrip server={server.id} />}
       </div>
       {error && <ErrorState error={error} />}
       {!servers && !error && <Skeleton rows={8} />}
@@ -63,12 +67,12 @@ interface BenchProps {
 }
 
 function Bench({ servers, server }: BenchProps) {
-  const [{ tool: name, view, result, saved, replay }, setSearch] = useSearchState(search)
+  const [{ tool: name, view, result, saved, replay, args: filled }, setSearch] = useSearchState(search)
   const tools = useTools(server)
   const { run, start, cancel, answered } = useRun()
   const [isStarting, setStarting] = useState(false)
   const tool = tools.data?.items.find((each) => each.name === name)
-  const given = useGiven(saved, replay)
+  const given = useGiven(saved, replay, filled)
   const route = server.type === 'http' ? 'http-servers' : 'servers'
   const isRunning = run?.state === 'running'
   useKeys(t('title'), { Escape: { does: t('stop'), run: cancel } }, isRunning)
@@ -88,7 +92,7 @@ function Bench({ servers, server }: BenchProps) {
     }
   }
   const choose = (next: { server?: string; tool: string; saved?: string; replay?: number }) =>
-    setSearch({ server: server.id, saved: '', replay: undefined, ...next }, { push: true })
+    setSearch({ server: server.id, saved: '', replay: undefined, args: '', ...next }, { push: true })
   return (
     <div className={css.bench}>
       <ToolPicker
@@ -153,14 +157,23 @@ function useEscape(run: () => void, enabled: boolean): void {
 }
 
 /** The arguments of a saved or an earlier call, and what must be said about them. */
-function useGiven(saved: string, replay: number | undefined) {
+function useGiven(saved: string, replay: number | undefined, filled: string) {
   const { data: calls } = useSavedCalls()
   const { data: call } = useCall(replay)
   return useMemo(() => {
     const kept: SavedCall | undefined = calls?.find(({ id }) => id === saved)
     if (kept) return { key: `saved-${saved}`, value: kept.arguments }
+    if (filled !== '') return { key: `args-${filled}`, value: parsed(filled) }
     return call && replayOf(call)
-  }, [calls, call, saved])
+  }, [calls, call, saved, filled])
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // nothing is filled in
+  }
 }
 
 function replayOf(call: Schemas['CallDetail']) {

@@ -102,4 +102,12 @@ export const t = texts('playground', {
   appLoading: 'The app is loading',
   appAsked: 'The app asks to open {url}',
   noThanks: 'No',
+  sample: 'This is the sample server.',
+  sampleNext: 'Run a call, then look at {traffic}, at {logs}, and at {agents}.',
+  sampleTraffic: 'its time in Traffic',
+  sampleLogs: 'its lines in Logs',
+  sampleAgents: 'which agents may use it',
+  sampleFolder: 'Removing it deletes {folder} with all notes.',
+  sampleRemove: 'Remove the sample server',
+  sampleRemoved: 'The sample server and its folder were removed',
 })

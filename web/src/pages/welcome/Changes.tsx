@@ -10,10 +10,10 @@ import type { Welcome } from './state.ts'
 import css from './Welcome.module.css'
 
 /** Step 4: the diff of every file, then the button that writes them. */
-export function Changes({ welcome: { state, set, go } }: { readonly welcome: Welcome }) {
+export function Changes({ welcome: { state, connect, set, go } }: { readonly welcome: Welcome }) {
   const [busy, setBusy] = useState(false)
   const [choices, setChoices] = useState<Readonly<Record<string, ConnectChoice>>>({})
-  const agents = state.mode === 'gateway' ? state.connect : []
+  const agents = state.mode === 'gateway' ? connect : []
 
   async function write(): Promise<void> {
     setBusy(true)

@@ -1,8 +1,9 @@
 import { Checkbox, Radio } from '@mantine/core'
 import { useState } from 'react'
 import { useAgents } from '../../data/agents.ts'
-import { type ImportItem, importServers, useImportable } from '../../data/first-run.ts'
-import { type Server, useServerAction, useServers } from '../../data/servers.ts'
+import { type ImportItem, importServers, useImportable } from '../../data/first-run/first-run.ts'
+import { stopTrying, type Trial, tryEach, useTrials } from '../../data/first-run/trials.ts'
+import { type Server, useServers } from '../../data/servers.ts'
 import { VariantStrip } from '../../parts/content/VariantStrip.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showFailure } from '../../parts/controls/toasts.tsx'
@@ -13,15 +14,17 @@ import { ErrorState } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import { t } from './messages.ts'
 import { type Welcome, without } from './state.ts'
+import { TrialReason, TrialState } from './TrialState.tsx'
 import css from './Welcome.module.css'
 
 /** Step 2: which servers Toolroom shall look after. */
 export function Choose({ welcome: { used = [], state, set, go } }: { readonly welcome: Welcome }) {
   const { data, error } = useImportable(used)
   const { servers = [] } = useServers()
-  const action = useServerAction()
+  const trials = useTrials()
   const [busy, setBusy] = useState(false)
-  const items = data?.items ?? []
+  const items = data ?? []
+  const count = items.filter(({ outcome }) => outcome !== 'refused').length
   const isPicked = ({ name, approved }: ImportItem) =>
     approved ? !state.noServers.includes(name) : state.alsoServers.includes(name)
   const chosen = items.filter((item) => item.outcome === 'created' && isPicked(item))
@@ -32,9 +35,8 @@ export function Choose({ welcome: { used = [], state, set, go } }: { readonly we
     setBusy(true)
     try {
       const done = await importServers({ agents: used, items: chosen, move_secrets: state.move })
-      if (!state.try) return go('3')
-      for (const { server_id, type } of done)
-        if (server_id !== null && type === 'stdio') action.mutate({ id: server_id, action: 'start' })
+      const added = done.filter(({ outcome }) => outcome === 'created').length
+      set({ imported: (state.imported ?? 0) + added, step: '3' }, { push: true })
     } catch (failure) {
       showFailure(failure)
     } finally {
@@ -45,7 +47,7 @@ export function Choose({ welcome: { used = [], state, set, go } }: { readonly we
   return (
     <>
       <div>
-        <h1 className={css.title}>{t('choose', { count: items.length })}</h1>
+        <h1 className={css.title}>{t('choose', { count })}</h1>
         <p className={css.lead}>{t('chooseText')}</p>
       </div>
       {error && <ErrorState error={error} />}
@@ -63,12 +65,13 @@ export function Choose({ welcome: { used = [], state, set, go } }: { readonly we
             key={`${item.name} ${item.outcome}`}
             item={item}
             server={servers.find(({ id }) => id === item.server_id)}
+            trial={trials.of(item)}
             isChosen={isPicked(item)}
-            onChoose={(isChosen) =>
-              item.approved
-                ? set({ noServers: without(state.noServers, item.name, isChosen) })
-                : set({ alsoServers: without(state.alsoServers, item.name, !isChosen) })
-            }
+            onChoose={(isChosen) => {
+              if (item.approved) set({ noServers: without(state.noServers, item.name, isChosen) })
+              else set({ alsoServers: without(state.alsoServers, item.name, !isChosen) })
+              if (isChosen && trials.isOn) tryEach([item])
+            }}
           />
         ))}
       </ul>
@@ -100,8 +103,8 @@ export function Choose({ welcome: { used = [], state, set, go } }: { readonly we
           <h2>{t('tryTitle')}</h2>
           <Checkbox
             label={t('try')}
-            checked={state.try}
-            onChange={({ currentTarget }) => set({ try: currentTarget.checked })}
+            checked={trials.isOn}
+            onChange={({ currentTarget: { checked } }) => (checked ? tryEach(chosen) : stopTrying())}
           />
           <span className="muted sm">{t('tryText')}</span>
         </section>
@@ -123,11 +126,12 @@ export function Choose({ welcome: { used = [], state, set, go } }: { readonly we
 interface RowProps {
   readonly item: ImportItem
   readonly server: Server | undefined
+  readonly trial: Trial | undefined
   readonly isChosen: boolean
   readonly onChoose: (isChosen: boolean) => void
 }
 
-function ServerRow({ item, server, isChosen, onChoose }: RowProps) {
+function ServerRow({ item, server, trial, isChosen, onChoose }: RowProps) {
   const { data: agents = [] } = useAgents()
   const [isOpen, setOpen] = useState(false)
   const { name, command, args, url, found_in, variants, outcome, reason, approved } = item
@@ -152,8 +156,12 @@ function ServerRow({ item, server, isChosen, onChoose }: RowProps) {
           {types.length === 1 ? nameOf(types[0] ?? '') : t('files', { count: types.length })}
         </span>
       </span>
-      <span className="row">
-        <State server={server} outcome={outcome} reason={reason} />
+      <span className={css.state}>
+        {trial ? (
+          <TrialState trial={trial} isRemote={url !== null} />
+        ) : (
+          <State server={server} outcome={outcome} reason={reason} />
+        )}
         {!approved && <Tag tone="warn">{t('notApproved')}</Tag>}
         {variants.length > 0 && (
           <>
@@ -164,6 +172,7 @@ function ServerRow({ item, server, isChosen, onChoose }: RowProps) {
           </>
         )}
       </span>
+      {trial && <TrialReason item={item} trial={trial} />}
       {isOpen && (
         <div className={css.wide}>
           {variants.map(({ agent_type, scope, project, name: other, values }) => (

@@ -5,7 +5,7 @@ import { type Welcome, without } from './state.ts'
 import css from './Welcome.module.css'
 
 /** Step 3: by default the files of the agents are left alone. */
-export function Connect({ welcome: { found = [], state, set, go } }: { readonly welcome: Welcome }) {
+export function Connect({ welcome: { found = [], state, connect, set, go } }: { readonly welcome: Welcome }) {
   const isGateway = state.mode === 'gateway'
   const agents = found.filter(({ isBroken, scope }) => !isBroken && scope?.writable === true)
   return (
@@ -33,9 +33,9 @@ export function Connect({ welcome: { found = [], state, set, go } }: { readonly 
               <Checkbox
                 key={agent_type}
                 label={name}
-                checked={state.connect.includes(agent_type)}
+                checked={connect.includes(agent_type)}
                 onChange={({ currentTarget }) =>
-                  set({ connect: without(state.connect, agent_type, !currentTarget.checked) })
+                  set({ connect: without(connect, agent_type, !currentTarget.checked) })
                 }
               />
             ))}
@@ -51,7 +51,7 @@ export function Connect({ welcome: { found = [], state, set, go } }: { readonly 
           look="main"
           size="md"
           changes
-          blocked={isGateway && state.connect.length === 0 ? t('pickOne') : undefined}
+          blocked={isGateway && connect.length === 0 ? t('pickOne') : undefined}
           onClick={() => go('4')}
         >
           {t('continue')}

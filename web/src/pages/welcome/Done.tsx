@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { refreshAgents, undoWrite } from '../../data/agent-files.ts'
+import { endFirstRun } from '../../data/first-run/first-run.ts'
 import { seconds } from '../../format/format.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showFailure } from '../../parts/controls/toasts.tsx'
@@ -17,6 +18,7 @@ const LOOK_EVERY_MS = 2000
 export function Done({ welcome: { found = [], state, set } }: { readonly welcome: Welcome }) {
   const [, navigate] = useLocation()
   const [busy, setBusy] = useState(false)
+  useEffect(endFirstRun, [])
   const written = found.filter(({ agent }) => state.wrote.includes(agent.agent_type))
   const isWritten = written.length > 0 && !state.undone
   const isWaiting = isWritten && written.some(({ agent }) => agent.last_seen_at == null)

@@ -2,10 +2,12 @@ import { Checkbox } from '@mantine/core'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { faultIn, useAgents } from '../../data/agents.ts'
-import { type ImportItem, useImportable, useOrphans } from '../../data/first-run.ts'
+import { program } from '../../data/browser/program.ts'
+import { endFirstRun, type ImportItem, useImportable, useOrphans } from '../../data/first-run/first-run.ts'
 import { useShort } from '../../data/live/home-folder.ts'
-import { bytes, duration } from '../../format/format.ts'
+import { bytes } from '../../format/format.ts'
 import { FileLines } from '../../parts/content/FileLines.tsx'
+import { foundSentence } from '../../parts/content/found-sentence.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
 import { Monogram } from '../../parts/marks/Tag.tsx'
@@ -15,22 +17,19 @@ import css from './Welcome.module.css'
 
 /** Step 1: what is on this computer. */
 export function Found({ welcome }: { readonly welcome: Welcome }) {
-  const { found = [], used, state, set, go } = welcome
+  const { found = [], used, scan, state, set, go } = welcome
   const [, navigate] = useLocation()
   const { data } = useImportable(used)
-  const items = data?.items.filter(({ outcome }) => outcome !== 'refused')
-  const withEntries = found.filter(({ agent }) => agent.server_count > 0)
-  const entries = t('entries', { count: withEntries.reduce((sum, { agent }) => sum + agent.server_count, 0) })
-  const agents = t('agents', { count: withEntries.length })
+  const items = data?.filter(({ outcome }) => outcome !== 'refused')
+  const skip = () => {
+    endFirstRun()
+    navigate('/')
+  }
   return (
     <>
       <div>
-        <h1 className={css.title}>
-          {items
-            ? t('found', { agents, entries, different: t('different', { count: items.length }) })
-            : t('foundShort', { agents, entries })}
-        </h1>
-        <p className={css.lead}>{data ? t('foundText', { time: duration(data.ms) }) : t('foundTextShort')}</p>
+        <h1 className={css.title}>{scan ? foundSentence(scan) : t('foundAgents')}</h1>
+        <p className={css.lead}>{t('foundText')}</p>
       </div>
       <ul className="card" aria-label={t('agentsFound')}>
         {found.map((each) => (
@@ -50,13 +49,13 @@ export function Found({ welcome }: { readonly welcome: Welcome }) {
           {t.rich('terminal', {
             command: (
               <span key="command" className="mono">
-                toolroom init
+                {program} init
               </span>
             ),
           })}
         </span>
         <span className="right" />
-        <Act look="quiet" size="md" onClick={() => navigate('/')}>
+        <Act look="quiet" size="md" onClick={() => skip()}>
           {t('skip')}
         </Act>
         <Act iconAfter="right" look="main" size="md" changes onClick={() => go('2')}>
@@ -73,7 +72,7 @@ interface RowProps {
   readonly onUse: (isUsed: boolean) => void
 }
 
-function AgentRow({ found: { agent, scope, isBroken }, isUsed, onUse }: RowProps) {
+function AgentRow({ found: { agent, scope, isBroken, entries }, isUsed, onUse }: RowProps) {
   const short = useShort()
   const [isOpen, setOpen] = useState(false)
   const broken = agent.scopes.find(({ parse_error }) => parse_error !== null)
@@ -84,7 +83,7 @@ function AgentRow({ found: { agent, scope, isBroken }, isUsed, onUse }: RowProps
         <span className="warn">
           <Glyph name="look" />
         </span>
-      ) : agent.server_count > 0 ? (
+      ) : entries > 0 ? (
         <Checkbox
           aria-label={t('use', { agent: agent.name })}
           checked={isUsed}
@@ -96,7 +95,7 @@ function AgentRow({ found: { agent, scope, isBroken }, isUsed, onUse }: RowProps
       <Monogram name={agent.name} />
       <b className="strong cut">{agent.name}</b>
       <span className={`muted ${css.path}`}>
-        {agent.server_count > 0 || isBroken ? (
+        {entries > 0 || isBroken ? (
           <span className="mono">{short((broken ?? scope)?.path ?? '')}</span>
         ) : (
           t('noServers')
@@ -114,9 +113,7 @@ function AgentRow({ found: { agent, scope, isBroken }, isUsed, onUse }: RowProps
           {t(isOpen ? 'hideLine' : 'showLine')}
         </Act>
       ) : (
-        <span className={agent.server_count > 0 ? '' : 'muted'}>
-          {t('servers', { count: agent.server_count })}
-        </span>
+        <span className={entries > 0 ? '' : 'muted'}>{t('servers', { count: entries })}</span>
       )}
       {isOpen && error && broken && (
         <div className={css.line}>

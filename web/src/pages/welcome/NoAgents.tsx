@@ -1,5 +1,7 @@
 import { Link, useLocation } from 'wouter'
+import { endFirstRun } from '../../data/first-run/first-run.ts'
 import { Act } from '../../parts/controls/Act.tsx'
+import { AddSample } from '../../parts/server/AddSample.tsx'
 import { t } from './messages.ts'
 import css from './Welcome.module.css'
 
@@ -9,15 +11,26 @@ const WAYS = [
   ['/agents', t('door3'), t('door3Text')],
 ] as const
 
-/** Nothing was found: three ways to begin. */
+/** No agent has a server: a sample server, and three other ways to begin. */
 export function NoAgents() {
   const [, navigate] = useLocation()
+  const skip = () => {
+    endFirstRun()
+    navigate('/')
+  }
   return (
     <>
       <div>
         <h1 className={css.title}>{t('none')}</h1>
         <p className={css.lead}>{t('noneText')}</p>
       </div>
+      <section className={`card ${css.box}`}>
+        <h2>{t('sample')}</h2>
+        <p className="muted">{t('sampleText')}</p>
+        <div>
+          <AddSample look="main" />
+        </div>
+      </section>
       <div className={css.ways}>
         {WAYS.map(([href, title, text]) => (
           <Link key={href} href={href} className={`card ${css.way}`}>
@@ -28,7 +41,7 @@ export function NoAgents() {
       </div>
       <div className={css.foot}>
         <span className="right" />
-        <Act look="quiet" size="md" onClick={() => navigate('/')}>
+        <Act look="quiet" size="md" onClick={skip}>
           {t('skip')}
         </Act>
       </div>

@@ -33,14 +33,15 @@ export function Page() {
   }, [step])
   const View = VIEWS[step]
   const { found, error } = welcome
+  const isEmpty = step === '1' && found?.every(({ entries, isBroken }) => entries === 0 && !isBroken)
   return (
     <div className={side.frame}>
       <Side welcome={welcome} />
       <main id="content" ref={main} tabIndex={-1} className={css.main}>
-        {!mayChange && <NeedsPermission />}
+        {!mayChange && <NeedsPermission isAlone />}
         {error && <ErrorState error={error} />}
         {!found && !error && <Skeleton rows={8} height={44} />}
-        {found && (found.length === 0 ? <NoAgents /> : <View welcome={welcome} />)}
+        {found && (isEmpty ? <NoAgents /> : <View welcome={welcome} />)}
       </main>
     </div>
   )
@@ -48,6 +49,7 @@ export function Page() {
 
 function Side({ welcome: { state } }: { readonly welcome: Welcome }) {
   const count = state.undone ? 0 : state.wrote.length
+  const { imported = 0 } = state
   return (
     <aside className={side.side} aria-label={t('steps')}>
       <div className={side.brand}>
@@ -72,9 +74,15 @@ function Side({ welcome: { state } }: { readonly welcome: Welcome }) {
       <div className={`sm muted ${side.promise}`} role="status">
         <div className="row">
           <Icon name="shield" />
-          <b>{count === 0 ? t('unchanged') : t('changed', { count })}</b>
+          <b>
+            {count > 0
+              ? t('changed', { count })
+              : imported > 0
+                ? t('added', { count: imported })
+                : t('unchanged')}
+          </b>
         </div>
-        <p>{t(count === 0 ? 'unchangedText' : 'changedText')}</p>
+        <p>{t(count > 0 ? 'changedText' : imported > 0 ? 'addedText' : 'unchangedText')}</p>
       </div>
     </aside>
   )

@@ -1,4 +1,5 @@
 import type { Agent } from '../../data/api.ts'
+import { program } from '../../data/browser/program.ts'
 import { useAutostart, useInstallAutostart, useSettings } from '../../data/settings.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Act } from '../../parts/controls/Act.tsx'
@@ -13,11 +14,11 @@ const t = texts('atLogin', {
     other: '{agents} start Toolroom with their first call.',
   },
   cutOff: {
-    one: '{agents} loses its tools until toolroom up.',
-    other: '{agents} lose their tools until toolroom up.',
+    one: '{agents} loses its tools until {program} up.',
+    other: '{agents} lose their tools until {program} up.',
   },
   install: 'Start at login',
-  file: 'Writes {file}. toolroom service uninstall removes it.',
+  file: 'Writes {file}. {program} service uninstall removes it.',
   installed: 'Toolroom starts at every login.',
   problem: 'Toolroom cannot start at login here. {problem}.',
 })
@@ -42,7 +43,7 @@ export function StartAtLogin({ agents }: { readonly agents: readonly Agent[] }) 
     <section className={`card ${css.box}`} aria-label={t('title')}>
       <h2>{t('title')}</h2>
       {starting.length > 0 && <p>{t('starting', { count: starting.length, agents: namesOf(starting) })}</p>}
-      {cutOff.length > 0 && <p>{t('cutOff', { count: cutOff.length, agents: namesOf(cutOff) })}</p>}
+      {cutOff.length > 0 && <p>{t('cutOff', { count: cutOff.length, agents: namesOf(cutOff), program })}</p>}
       {login.problem === null ? (
         <div className="row">
           <Act
@@ -52,7 +53,7 @@ export function StartAtLogin({ agents }: { readonly agents: readonly Agent[] }) 
           >
             {t('install')}
           </Act>
-          <span className={`muted ${css.path}`}>{t('file', { file: login.file ?? '' })}</span>
+          <span className={`muted ${css.path}`}>{t('file', { file: login.file ?? '', program })}</span>
         </div>
       ) : (
         <p className={`muted ${css.path}`}>{t('problem', { problem: login.problem })}</p>

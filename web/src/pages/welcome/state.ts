@@ -1,7 +1,8 @@
 import { useMemo } from 'react'
 import { useFoundAgents } from '../../data/agents.ts'
 import type { Agent } from '../../data/api.ts'
-import { flag, list, oneOf, searchState, useSearchState } from '../../url/search-state.ts'
+import { useScan } from '../../data/first-run/first-run.ts'
+import { flag, list, number, oneOf, type Param, searchState, useSearchState } from '../../url/search-state.ts'
 
 export const STEPS = ['1', '2', '3', '4', '5'] as const
 
@@ -14,36 +15,50 @@ const search = searchState({
   /** Servers of projects that were ticked, although their agent has not approved them. */
   alsoServers: list(),
   move: flag(),
-  try: flag(),
   mode: oneOf(['watch', 'gateway'], 'watch'),
-  connect: list(),
+  /** Undefined: the agents whose servers were chosen. */
+  connect: chosen(),
+  /** How many servers were registered. */
+  imported: number(),
   /** Agents whose files were written. */
   wrote: list(),
   undone: flag(),
 })
 
+/** A list that is empty by choice is a comma. */
+function chosen(): Param<readonly string[] | undefined> {
+  const write = (values: readonly string[] | undefined) =>
+    values === undefined ? '' : values.join(',') || ','
+  return { fallback: undefined, read: (given) => given.split(',').filter(Boolean), write }
+}
+
 export interface FoundAgent {
   readonly agent: Agent
   readonly scope: Agent['scopes'][number] | undefined
   readonly isBroken: boolean
+  /** Entries of servers in all its files, also those of projects. */
+  readonly entries: number
 }
 
 export function useWelcome() {
   const [state, set] = useSearchState(search)
   const { data, error } = useFoundAgents()
+  const { data: scan } = useScan()
   const found = useMemo(
     () =>
       data
         ?.map((agent): FoundAgent => {
           const scope = agent.scopes.find(({ exists }) => exists) ?? agent.scopes[0]
-          return { agent, scope, isBroken: agent.scopes.some(({ parse_error }) => parse_error !== null) }
+          const isBroken = agent.scopes.some(({ parse_error }) => parse_error !== null)
+          const scanned = scan?.agents.find(({ agent_type }) => agent_type === agent.agent_type)
+          return { agent, scope, isBroken, entries: scanned?.entries ?? agent.server_count }
         })
         .toSorted((a, b) => rank(a) - rank(b)),
-    [data],
+    [data, scan],
   )
   /** Those that the user left ticked. */
   const used = found
-    ?.filter(({ agent, isBroken }) => !isBroken && agent.server_count > 0)
+    ?.filter(({ isBroken, entries }) => !isBroken && entries > 0)
     .map(({ agent }) => agent.agent_type)
     .filter((type) => !state.noAgents.includes(type))
   return {
@@ -51,13 +66,21 @@ export function useWelcome() {
     set,
     found,
     used,
+    scan,
+    /** Those that will be connected. */
+    connect:
+      state.connect ??
+      found
+        ?.filter(({ agent, scope }) => scope?.writable === true && used?.includes(agent.agent_type))
+        .map(({ agent }) => agent.agent_type) ??
+      [],
     error,
     go: (step: (typeof STEPS)[number]) => set({ step }, { push: true }),
   }
 }
 export type Welcome = ReturnType<typeof useWelcome>
 
-const rank = ({ agent, isBroken }: FoundAgent): number => (isBroken ? 1000 : 0) - agent.server_count
+const rank = ({ entries, isBroken }: FoundAgent): number => (isBroken ? 1000 : 0) - entries
 
 export const without = (names: readonly string[], name: string, isIn: boolean): string[] =>
   isIn ? names.filter((each) => each !== name) : [...names.filter((each) => each !== name), name]

@@ -1,10 +1,11 @@
 import { ActionIcon, Button, Tooltip } from '@mantine/core'
 import type { MouseEvent, ReactNode } from 'react'
+import { program } from '../../data/browser/program.ts'
 import { useSession } from '../../data/session.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Icon, type IconName } from '../marks/icons.tsx'
 
-const t = texts('act', { readOnly: 'Read-only. Run "toolroom open" in a terminal to make changes.' })
+const t = texts('act', { readOnly: 'Read-only. Run "{program} open" in a terminal to make changes.' })
 
 interface Props {
   readonly children: ReactNode
@@ -78,5 +79,5 @@ export function IconAct({ icon, label, onClick, size = 'sm', ...rest }: IconProp
 
 function useReason({ changes = false, blocked }: Pick<Props, 'changes' | 'blocked'>): string | undefined {
   const { mayChange } = useSession()
-  return changes && !mayChange ? t('readOnly') : blocked
+  return changes && !mayChange ? t('readOnly', { program }) : blocked
 }

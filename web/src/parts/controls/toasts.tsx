@@ -1,5 +1,6 @@
 import { notifications } from '@mantine/notifications'
 import { ApiError, Unreachable } from '../../data/api.ts'
+import { asTyped } from '../../data/browser/program.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Glyph } from '../marks/Glyph.tsx'
 import { Act } from './Act.tsx'
@@ -61,7 +62,7 @@ export function showFailure(error: unknown, title: string = t('failed')): void {
   const said = error instanceof Error ? error.message : String(error)
   notifications.show({
     title,
-    message: hint ? `${said}. ${hint}` : said,
+    message: hint ? `${said}. ${asTyped(hint)}` : said,
     autoClose: 12_000,
     icon: (
       <span className="err">

@@ -51,4 +51,5 @@ export const t = texts('server-parts', {
   reload: '{agent}: {hint}',
   findServer: 'Find a server',
   moreServers: { one: '{count} more server', other: '{count} more servers' },
+  addSample: 'Add a sample server',
 })

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { asTyped } from '../../data/browser/program.ts'
 import type { Tone } from '../marks/Glyph.tsx'
 import css from './CauseStrip.module.css'
 
@@ -9,7 +10,7 @@ interface Props {
   /** One verbatim line. */
   readonly evidence?: string | null | undefined
   /** What to do about it, if the sentence does not say so. */
-  readonly advice?: string | undefined
+  readonly advice?: ReactNode
   readonly children?: ReactNode
 }
 
@@ -20,7 +21,7 @@ export function CauseStrip({ tone, sentence, evidence, advice, children }: Props
       <p className={css.text}>
         <b className={css.sentence}>{sentence}</b>
         {evidence && <span className={`mono ${tone}`}>{evidence}</span>}
-        {advice && <span>{advice}</span>}
+        {advice && <span>{typeof advice === 'string' ? asTyped(advice) : advice}</span>}
       </p>
       {children && <div className={css.actions}>{children}</div>}
     </div>

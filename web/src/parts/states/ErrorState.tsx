@@ -1,4 +1,6 @@
 import { ApiError, needsPermission, Unreachable } from '../../data/api.ts'
+import { program } from '../../data/browser/program.ts'
+import { useSession } from '../../data/session.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Act } from '../controls/Act.tsx'
 import { openTokenDialog } from '../controls/token-dialog.ts'
@@ -6,7 +8,10 @@ import { CauseStrip } from './CauseStrip.tsx'
 
 const t = texts('error', {
   needed: 'This needs permission.',
-  how: 'Run "toolroom open" in a terminal, or paste your token.',
+  expired: 'This link has expired.',
+  spent: 'This link was used already, or Toolroom was started again since.',
+  how: 'Run "{program} open" in a terminal, or paste your token.',
+  howAgain: 'Run "{program} open" again in a terminal, or paste your token.',
   paste: 'Paste token',
   again: 'Try again',
   failed: 'This could not be loaded.',
@@ -47,11 +52,13 @@ export function ErrorState({ error, onRetry }: Props) {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** In the place of data that needs the token. */
-export function NeedsPermission() {
+/** In the place of data that needs the token. `isAlone`: no bar of the frame says why the link was not accepted. */
+export function NeedsPermission({ isAlone = false }: { readonly isAlone?: boolean }) {
+  const { refused: reason } = useSession()
+  const refused = isAlone ? reason : undefined
   return (
-    <CauseStrip tone="info" sentence={t('needed')} evidence={undefined}>
-      <span className="muted sm">{t('how')}</span>
+    <CauseStrip tone="info" sentence={t(refused ?? 'needed')} evidence={undefined}>
+      <span className="muted sm">{t(refused ? 'howAgain' : 'how', { program })}</span>
       <Act size="xs" onClick={openTokenDialog}>
         {t('paste')}
       </Act>

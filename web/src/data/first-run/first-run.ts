@@ -1,7 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
-import { api, type Schemas } from './api.ts'
-import { queryClient } from './query-client.ts'
-import { useSession } from './session.ts'
+import { api, type Schemas } from '../api.ts'
+import { queryClient } from '../query-client.ts'
+import { useSession } from '../session.ts'
+
+const OVER = 'toolroom.first-run-over'
+
+/** Until it was skipped or finished in this browser, the first page of a Toolroom without servers is the first run. */
+export const isFirstRun = (): boolean => localStorage.getItem(OVER) === null
+export const endFirstRun = (): void => localStorage.setItem(OVER, '1')
+
+/** How many agents, entries and servers there are: the figures of `toolroom init` and of the start. Needs the token. */
+export function useScan() {
+  const { mayChange } = useSession()
+  return useQuery({
+    queryKey: ['agents', 'scan'],
+    enabled: mayChange,
+    queryFn: () => api().get('/api/agents/scan'),
+  })
+}
 
 export type ImportItem = Schemas['AgentImportReport']['items'][number]
 
@@ -12,10 +28,8 @@ export function useImportable(agents: readonly string[] | undefined) {
     queryKey: ['agents', 'importable', agents],
     enabled: mayChange && agents?.length !== 0,
     queryFn: async () => {
-      const startedAt = performance.now()
       const body = { dry_run: true, ...(agents && { agents: [...agents] }) }
-      const { items } = await api().post('/api/agents/import', { body })
-      return { items, ms: performance.now() - startedAt }
+      return (await api().post('/api/agents/import', { body })).items
     },
   })
 }

@@ -1,0 +1,85 @@
+import { copyFileSync, existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import * as Type from 'typebox'
+import { AppError } from '../../kernel/errors.ts'
+import { makeFolder } from '../../kernel/files/durable-file.ts'
+import { type Caller, component } from '../../kernel/rest-parts.ts'
+import { textOrNull } from '../../kernel/schema-fields.ts'
+import { ForAgents } from '../shared/server-fields.ts'
+import type { Servers } from '../stdio/servers.service.ts'
+
+export const SampleServer = Type.Object({
+  server_id: textOrNull('Null while it is not registered', { examples: ['sample'] }),
+  folder: Type.String({
+    description: 'Where it keeps its notes',
+    examples: ['/home/me/.local/share/toolroom/sample'],
+  }),
+})
+export type SampleServer = Type.Static<typeof SampleServer>
+export const SampleInput = Type.Object({ agents: Type.Optional(ForAgents) })
+type SampleInput = Type.Static<typeof SampleInput>
+
+component({ SampleServer }, 'The sample server, which ships with Toolroom')
+
+interface Deps {
+  /** The program, as the build made it. */
+  readonly program: string
+  readonly folder: string
+  readonly servers: Pick<Servers, 'list' | 'add' | 'start' | 'remove'>
+}
+
+const NAME = 'sample'
+const DESCRIPTION = 'Keeps notes in a folder of its own. Ships with Toolroom, to try things out.'
+const WAIT_S = 30
+
+/** A small server to try things out with. Its program is copied beside its notes, so that an update of Toolroom does not move it. */
+export function createSample({ program, folder, servers }: Deps) {
+  const copy = join(folder, 'notes-server.cjs')
+  const find = async () =>
+    (await servers.list()).find(({ command, args }) => command === 'node' && args[0] === copy)
+
+  async function register(agents: ForAgents | undefined, by: Caller) {
+    const isNew = !existsSync(folder)
+    makeFolder(folder)
+    try {
+      copyFileSync(program, copy)
+      const isolation_options = { write: [folder] }
+      return await servers.add(
+        {
+          name: NAME,
+          command: 'node',
+          args: [copy],
+          description: DESCRIPTION,
+          isolation_options,
+          ...(agents && { agents }),
+        },
+        by,
+      )
+    } catch (error) {
+      if (isNew) rmSync(folder, { recursive: true, force: true })
+      throw error
+    }
+  }
+
+  return {
+    async view(): Promise<SampleServer> {
+      return { server_id: (await find())?.id ?? null, folder }
+    },
+
+    /** Registers it unless it is there, and starts it. */
+    async add({ agents }: SampleInput, by: Caller): Promise<SampleServer> {
+      const { id } = (await find()) ?? (await register(agents, by))
+      await servers.start(id, WAIT_S, by)
+      return { server_id: id, folder }
+    },
+
+    /** Its notes are deleted, too. */
+    async remove(by: Caller): Promise<void> {
+      const server = await find()
+      if (server) await servers.remove(server.id, by)
+      else if (!existsSync(folder)) throw new AppError('not_found', 'There is no sample server')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+export type Sample = ReturnType<typeof createSample>
