@@ -3,6 +3,7 @@ import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { queryClient } from '../data/query-client.ts'
 import { cssVariablesResolver, theme } from '../theme/theme.ts'
+import css from './Layout.module.css'
 import { Layout } from './Layout.tsx'
 
 /** A nonce for each response: Mantine creates style elements, which the policy allows only with it. */
@@ -19,7 +20,7 @@ export function App() {
         defaultColorScheme="auto"
         getStyleNonce={() => nonce}
       >
-        <Notifications position="bottom-right" limit={3} containerWidth={384} />
+        <Notifications position="bottom-right" limit={3} containerWidth={384} className={css.toasts ?? ''} />
         <Layout />
       </MantineProvider>
     </QueryClientProvider>

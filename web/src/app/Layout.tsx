@@ -1,4 +1,4 @@
-import { type ReactNode, Suspense, useState } from 'react'
+import { type ReactNode, Suspense, useCallback, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useLive } from '../data/live/live.ts'
 import { Skeleton } from '../parts/states/Skeleton.tsx'
@@ -11,6 +11,7 @@ import { TopBar } from './bars/TopBar.tsx'
 import { KeysDialog } from './dialogs/KeysDialog.tsx'
 import { LazyPalette } from './dialogs/LazyPalette.tsx'
 import { TokenDialog } from './dialogs/TokenDialog.tsx'
+import { FullText } from './FullText.tsx'
 import css from './Layout.module.css'
 import { LayoutKeys } from './LayoutKeys.tsx'
 import { t } from './messages.ts'
@@ -27,6 +28,7 @@ export function Layout() {
   const [open, setOpen] = useState<'palette' | 'keys'>()
   const { connection } = useLive()
   useTabTitle()
+  const showKeys = useCallback(() => setOpen('keys'), [])
   const page = (
     <PageBoundary key={path}>
       <Suspense fallback={<Waiting />}>
@@ -36,11 +38,16 @@ export function Layout() {
   )
   const dialogs = (
     <>
-      <LayoutKeys onPalette={() => setOpen('palette')} onHelp={() => setOpen('keys')} />
-      <LazyPalette isOpen={open === 'palette'} onClose={() => setOpen(undefined)} />
+      <LayoutKeys onPalette={() => setOpen('palette')} onHelp={showKeys} />
+      <LazyPalette
+        isOpen={open === 'palette'}
+        onClose={() => setOpen((now) => (now === 'palette' ? undefined : now))}
+        onHelp={showKeys}
+      />
       <KeysDialog isOpen={open === 'keys'} onClose={() => setOpen(undefined)} />
       <TokenDialog />
       <Announcer />
+      <FullText />
     </>
   )
   if (ALONE.includes(path)) return withDialogs(page, dialogs)
@@ -52,7 +59,7 @@ export function Layout() {
       <div className={css.app}>
         <Rail />
         <div className={css.side}>
-          <TopBar onPalette={() => setOpen('palette')} onHelp={() => setOpen('keys')} />
+          <TopBar onPalette={() => setOpen('palette')} onHelp={showKeys} />
           <ReadOnlyBar />
           <GoneBanner />
           <main

@@ -30,15 +30,16 @@ export function Keys() {
     })
   }
   const list = (
-    <div className={css.scroll}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it can be focused
+    <section className={css.scroll} aria-label={t('keys')} tabIndex={0}>
       <Table label={t('keys')}>
         <thead>
           <tr>
             <Head>{t('agent')}</Head>
-            <Head>{t('key')}</Head>
-            <Head>{t('made')}</Head>
-            <Head>{t('lastUsed')}</Head>
-            <Head label={t('actions')} />
+            <Head width={120}>{t('key')}</Head>
+            <Head width={110}>{t('made')}</Head>
+            <Head width={110}>{t('lastUsed')}</Head>
+            <Head number width={96} label={t('actions')} />
           </tr>
         </thead>
         <tbody>
@@ -47,7 +48,7 @@ export function Keys() {
               <Cell>
                 <span className="row">
                   <Monogram name={nameOf(agent_type)} />
-                  {name}
+                  <span className="cut">{name}</span>
                 </span>
               </Cell>
               <Cell className="mono">{id}</Cell>
@@ -64,7 +65,7 @@ export function Keys() {
           ))}
         </tbody>
       </Table>
-    </div>
+    </section>
   )
   return (
     <>

@@ -140,23 +140,21 @@ export function FileChangeDialog({ title, action: given, onClose }: Props) {
           <FilePreview key={file.path} file={file} />
         ))}
       </div>
-      <div className={css.foot}>
-        <span className="muted sm">{t('secrets')}</span>
-        <div className={css.actions}>
-          <Act look="quiet" size="md" onClick={onClose}>
-            {t('cancel')}
-          </Act>
-          <Act
-            look="main"
-            size="md"
-            changes
-            busy={busy}
-            blocked={changed.length === 0 ? t('nothing') : undefined}
-            onClick={() => void write()}
-          >
-            {t('write', { count: Math.max(1, changed.length) })}
-          </Act>
-        </div>
+      <div className="dialog-foot">
+        <span className="muted sm grow">{t('secrets')}</span>
+        <Act look="quiet" size="md" onClick={onClose}>
+          {t('cancel')}
+        </Act>
+        <Act
+          look="main"
+          size="md"
+          changes
+          busy={busy}
+          blocked={changed.length === 0 ? t('nothing') : undefined}
+          onClick={() => void write()}
+        >
+          {t('write', { count: Math.max(1, changed.length) })}
+        </Act>
       </div>
     </Modal>
   )

@@ -141,8 +141,18 @@ interface FigureProps extends DataProps {
   readonly lines: readonly (Line & { readonly shown: string })[]
 }
 
-/** The values in the title row are the legend. */
+/** The values in the title row are the legend. Without a value there is only this row. */
 function Figure({ server, window, data, title, format, lines }: FigureProps) {
+  const isEmpty = lines.every(({ values }) => values.every((value) => value === null || value === 0))
+  if (isEmpty)
+    return (
+      <figure className={`card ${css.figure}`}>
+        <figcaption className={css.caption}>
+          <span className="strong">{title}</span>
+          <span className="right sm muted">{t('noData')}</span>
+        </figcaption>
+      </figure>
+    )
   return (
     <figure className={`card ${css.figure}`}>
       <figcaption className={css.caption}>
@@ -173,7 +183,8 @@ function Figure({ server, window, data, title, format, lines }: FigureProps) {
 function Values({ data, window }: DataProps) {
   const shownTime = window === '5m' ? seconds : clock
   return (
-    <div className={`card ${css.scroll}`}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it can be focused
+    <section className={`card ${css.scroll}`} aria-label={t(`last${window}`)} tabIndex={0}>
       <Table label={t(`last${window}`)}>
         <thead>
           <tr>
@@ -202,6 +213,6 @@ function Values({ data, window }: DataProps) {
           ))}
         </tbody>
       </Table>
-    </div>
+    </section>
   )
 }
