@@ -9,9 +9,31 @@ export async function layoutFaults(page: Page, within = 'body'): Promise<string[
   return page.evaluate(findFaults, within)
 }
 
-/** Before the first page is opened: the texts that are drawn on canvases, such as the labels of an axis, are recorded. */
-export async function recordDrawnTexts(page: Page): Promise<void> {
+/** Nothing is read any more, and what was read is drawn. */
+export async function untilDrawn(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
+    for (let still = 0; still < 4; still += 1) {
+      await frame()
+      if ((window as unknown as { reads: number }).reads > 0) still = 0
+    }
+  })
+}
+
+/** Before the first page is opened: requests are counted, and the texts that are drawn on canvases are recorded. */
+export async function watchDrawing(page: Page): Promise<void> {
   await page.addInitScript(() => {
+    const counted = window as unknown as { reads: number }
+    counted.reads = 0
+    const { fetch } = window
+    window.fetch = async (...request) => {
+      counted.reads += 1
+      try {
+        return await fetch(...request)
+      } finally {
+        counted.reads -= 1
+      }
+    }
     const drawn = new WeakMap<HTMLCanvasElement, unknown[]>()
     Object.assign(window, { drawnTexts: drawn })
     const { fillText, clearRect } = CanvasRenderingContext2D.prototype
@@ -53,14 +75,22 @@ function findFaults(within: string): string[] {
     readonly shown: Box
   }
 
+  /** A text stays inside of these. */
+  const HOLDERS =
+    'button, td, th, [role=gridcell], [role=rowheader], [role=columnheader], [role=status], figcaption, legend'
   const LEAST_SHOWN = 24
   const CONTROLS =
     'a[href], button, input:not([type=hidden]), select, textarea, [role=checkbox], [role=switch], [role=tab], [role=menuitem], [role=option], [tabindex="0"]'
+  /** What may scroll sideways besides tables: verbatim lines, and tabs. */
+  const SIDEWAYS = '[role=tablist], figure *, code, pre'
+  /** In a window of this height there is no room for lists that have a scroll bar of their own, so the page has one, too. */
+  const LOW = 480
   const root = document.querySelector(within)
   if (!root) return [`${within} is not there`]
   const faults: string[] = []
   const whole = document.documentElement
-  const hasFrame = document.getElementById('content') !== null
+  const content = document.getElementById('content')
+  const hasFrame = content !== null && getComputedStyle(content).overflowY === 'auto'
   /** What the window shows; a page without a frame, such as the first run, scrolls as a whole. */
   const view: Box = { left: 0, top: 0, right: window.innerWidth, bottom: window.innerHeight }
   const sheet: Box = hasFrame
@@ -182,8 +212,17 @@ function findFaults(within: string): string[] {
     const around = clipsOf(element)
     if (around.some(isHidden)) continue // for screen readers
     squeezed(node, element, rects)
+    const holder = element.closest(HOLDERS)
+    const edge =
+      holder && styleOf(holder).display !== 'inline' ? boxOf(holder.getBoundingClientRect()) : undefined
     for (const rect of rects) {
       const box = boxOf(rect)
+      if (edge && leaves(box, edge) && !around.some(({ element: clip }) => holder?.contains(clip))) {
+        faults.push(
+          `a text leaves its box: ${said(node.data)} ${at(box)} ${nameOf(holder as Element)} ${at(edge)}`,
+        )
+        break
+      }
       const { shown, cutBy, isOutside } = seen(box, around)
       if (isOutside && !isSkipLink(element)) faults.push(`outside the view: ${said(node.data)} ${at(box)}`)
       if (cutBy && !cutBefore.has(cutBy.element)) {
@@ -194,6 +233,15 @@ function findFaults(within: string): string[] {
     }
   }
 
+  /** More than the space above and below the letters. */
+  function leaves(box: Box, edge: Box): boolean {
+    return (
+      box.left < edge.left - 1 ||
+      box.right > edge.right + 1 ||
+      box.top < edge.top - 4 ||
+      box.bottom > edge.bottom + 4
+    )
+  }
   function cut(node: Text, box: Box, shown: Box, { element, box: edge }: Clip): void {
     const { webkitLineClamp } = styleOf(element)
     const what = `${said(node.data)} ${at(box)} in ${nameOf(element)} ${at(edge)}`
@@ -224,14 +272,14 @@ function findFaults(within: string): string[] {
     if (lines > 3 && text.length / lines < 4)
       faults.push(`squeezed into ${lines} lines: ${said(text)} ${at(boxOf(element.getBoundingClientRect()))}`)
     for (const { 0: word, index } of node.data.matchAll(
-      /[^\s/\\.,:;@?&=_-]{2,11}(?=\s|$)|\d\d:\d\d(?::\d\d)?/g,
+      /[^\s/\\.,:;@?&=_-]{2,11}(?=\s|$)|\d\d:\d\d(?::\d\d)?|\d (?:ms|s|B|kB|MB|GB|%)(?=\s|$)/g,
     )) {
       range.setStart(node, index)
       range.setEnd(node, index + word.length)
       const tops = [...range.getClientRects()]
         .filter(({ width }) => width > 0)
         .map(({ top }) => Math.round(top / 4))
-      if (new Set(tops).size > 1 && /(^|\s)$/.test(node.data.slice(0, index)))
+      if (new Set(tops).size > 1 && (/^\d /.test(word) || /(^|\s)$/.test(node.data.slice(0, index))))
         return void faults.push(
           `a word is broken: "${word}" in ${said(text)} ${at(boxOf(element.getBoundingClientRect()))}`,
         )
@@ -328,6 +376,7 @@ function findFaults(within: string): string[] {
       faults.push(`a control is outside the view: ${nameOf(control)} ${at(box)}`)
     else if (!isScrolledAway && heightOf(shown) > 3 && widthOf(shown) > 3) {
       if (isEmpty(common(shown, view)) || !coveredBy(control, common(shown, view))) continue
+      const [scrollX, scrollY] = [window.scrollX, window.scrollY]
       const places = around.map(({ element }) => [element, element.scrollTop, element.scrollLeft] as const)
       control.scrollIntoView({ block: 'center', inline: 'nearest' })
       const now = common(seen(boxOf(control.getBoundingClientRect()), around).shown, view)
@@ -337,12 +386,13 @@ function findFaults(within: string): string[] {
           `a control is covered: ${nameOf(control)} ${at(now)} by ${nameOf(hit)} ${at(boxOf(hit.getBoundingClientRect()))}`,
         )
       for (const [element, top, left] of places) element.scrollTo({ top, left, behavior: 'instant' })
+      window.scrollTo({ left: scrollX, top: scrollY, behavior: 'instant' })
     }
   }
 
   // Scroll areas: each has a name, and none is inside another one of the same direction.
   const scrolling: { readonly element: Element; readonly x: boolean; readonly y: boolean }[] = []
-  for (const element of root.querySelectorAll('*')) {
+  for (const element of [root, ...root.querySelectorAll('*')]) {
     if (element.matches('textarea, input, select') || !element.checkVisibility()) continue
     const [wide, tall] = [
       element.scrollWidth > element.clientWidth + 1,
@@ -364,7 +414,10 @@ function findFaults(within: string): string[] {
     if (isPage && x)
       faults.push(`the page scrolls sideways: ${element.scrollWidth} in ${element.clientWidth} px`)
     const outer = scrolling.find((each) => each.element.contains(element) && ((x && each.x) || (y && each.y)))
-    if (outer) faults.push(`a scroll area inside another: ${where} in ${nameOf(outer.element)}`)
+    if (x && !isPage && !element.matches(SIDEWAYS) && !element.querySelector('table, [role=grid]'))
+      faults.push(`it scrolls sideways: ${where}`)
+    if (outer && view.bottom > LOW)
+      faults.push(`a scroll area inside another: ${where} in ${nameOf(outer.element)}`)
     scrolling.push({ element, x, y })
   }
   const { scrollWidth, scrollHeight } = whole
@@ -434,6 +487,14 @@ function findFaults(within: string): string[] {
       continue
     if (field.clientWidth < 40)
       faults.push(`a field is too narrow: ${nameOf(field)} ${at(boxOf(field.getBoundingClientRect()))}`)
+    const wrapper = field.closest('.mantine-Input-wrapper')
+    const inside = field.getBoundingClientRect().left + Number.parseFloat(styleOf(field).paddingLeft)
+    const before = wrapper?.querySelector('[data-position=left]')
+    for (const part of before?.querySelectorAll('span') ?? [])
+      if (part.scrollWidth > part.clientWidth + 1 || part.getBoundingClientRect().right > inside + 1)
+        faults.push(
+          `two texts overlap: ${said(part.textContent)} and ${said(field.value)} in the field ${nameOf(field)}`,
+        )
     if (field.scrollWidth > field.clientWidth + 1 && styleOf(field).textOverflow !== 'ellipsis')
       faults.push(
         `cut without an ellipsis: ${said(field.value || field.placeholder)} in the field ${nameOf(field)}`,

@@ -41,7 +41,7 @@ export async function openLayoutHome(kind: HomeKind): Promise<LayoutHome> {
   const tools = join(home, 'tools.json')
   writeFileSync(tools, JSON.stringify(listsOf(isLong ? LONG_TOOL : 'echo')))
   const service = await openService({ home })
-  const nameOf = (name: string) => (isLong ? `${name} ${LONG}`.slice(0, 64) : name)
+  const nameOf = (name: string) => (isLong ? `${name} ${LONG}`.slice(0, 64).trim() : name)
   const ids = new Map<string, string>()
   const did = async (method: string, path: string, body?: object) => {
     const reply = await service.ask(method, path, body)

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { untilLive } from './dashboard.ts'
+import { untilDrawn } from './layout-faults.ts'
 import type { HomeKind, LayoutHome } from './layout-home.ts'
 
 /** What is measured: a page, or a dialog or menu on top of one. */
@@ -18,7 +19,7 @@ export interface Place {
 }
 
 const DIALOG = '[role=dialog][aria-modal=true], .mantine-Modal-content, .mantine-Drawer-content'
-const MENU = '[role=menu], .mantine-Popover-dropdown'
+const MENU = '[role=menu], .mantine-Popover-dropdown[role=dialog]'
 const FILLED = ['many', 'long'] as const
 const ROWS = ['one', ...FILLED] as const
 
@@ -28,7 +29,7 @@ const title = (name: string | RegExp) => (page: Page) =>
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true }).first()
 const dialog = (page: Page) => page.locator(DIALOG).first().waitFor()
 const menu = (page: Page) => page.locator(MENU).first().waitFor()
-const quiet = (page: Page) => page.waitForLoadState('networkidle')
+const quiet = untilDrawn
 
 /** Presses a button, then waits for the dialog. */
 const opened = (name: string | RegExp) => async (page: Page) => {
@@ -335,8 +336,8 @@ export const PLACES: readonly Place[] = [
 export async function openPlace(page: Page, home: LayoutHome, place: Place): Promise<void> {
   await page.setViewportSize({ width: place.opensAt ?? 1440, height: 900 })
   await page.goto(`${home.address}${place.path(home)}`)
-  await page.locator('main, h1').first().waitFor()
   if (!place.path(home).startsWith('/welcome')) await untilLive(page)
   await quiet(page)
   await place.show(page, home)
+  await untilDrawn(page)
 }

@@ -40,10 +40,8 @@ export function Palette({ isOpen, onClose, onHelp }: Props) {
         setQuery('')
         onClose()
       }}
-      maxHeight={440}
-      scrollable
       size={620}
-      yOffset={112}
+      yOffset="12dvh"
       radius="xl"
       classNames={css}
       overlayProps={{ blur: 0, backgroundOpacity: 1, color: 'var(--tr-scrim)' }}

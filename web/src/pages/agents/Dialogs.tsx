@@ -81,6 +81,7 @@ export function AddAgentDialog({ onClose }: { readonly onClose: () => void }) {
           size="md"
           label={t('addPick')}
           searchable
+          openOnFocus={false}
           value={chosen}
           data={missing.map(({ agent_type, name }) => ({ value: agent_type, label: name }))}
           onChange={setChosen}

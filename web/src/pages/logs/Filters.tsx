@@ -111,7 +111,7 @@ function Pick<T extends string>({ label, width, value, options, onChange }: Pick
         if (found) onChange(found.value)
       }}
       leftSection={<span className={css.pickLabel}>{label}</span>}
-      leftSectionWidth={label.length * 6.5 + 14}
+      leftSectionWidth={label.length * 7 + 20}
       comboboxProps={{ width: 'max-content', position: 'bottom-start' }}
     />
   )

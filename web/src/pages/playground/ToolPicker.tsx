@@ -70,7 +70,7 @@ export function ToolPicker({ servers, server, tools, tool, onServer, onTool, onS
         />
         {tools && <span className="xs muted">{t('tools', { count: tools.length })}</span>}
       </div>
-      <ul className={css.tools}>
+      <ul className={css.tools} aria-label={t('find')}>
         {found?.map(({ name }) => (
           <li key={name}>
             <button
@@ -90,10 +90,10 @@ export function ToolPicker({ servers, server, tools, tool, onServer, onTool, onS
           <li className={`muted ${css.none}`}>{tools?.length === 0 ? t('noTools') : t('noTool')}</li>
         )}
       </ul>
-      <div className={css.rest}>
+      <section className={css.rest} aria-label={t('history')}>
         <Saved onSaved={onSaved} />
         <History onReplay={onReplay} />
-      </div>
+      </section>
     </section>
   )
 }

@@ -30,42 +30,39 @@ export function Keys() {
     })
   }
   const list = (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it can be focused
-    <section className={css.scroll} aria-label={t('keys')} tabIndex={0}>
-      <Table label={t('keys')}>
-        <thead>
-          <tr>
-            <Head>{t('agent')}</Head>
-            <Head width={120}>{t('key')}</Head>
-            <Head width={110}>{t('made')}</Head>
-            <Head width={110}>{t('lastUsed')}</Head>
-            <Head number width={96} label={t('actions')} />
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map(({ id, name, agent_type, created_at, last_used_at }) => (
-            <Row key={id}>
-              <Cell>
-                <span className="row">
-                  <Monogram name={nameOf(agent_type)} />
-                  <span className="cut">{name}</span>
-                </span>
-              </Cell>
-              <Cell className="mono">{id}</Cell>
-              <Cell>
-                <Time at={created_at} />
-              </Cell>
-              <Cell>{last_used_at === null ? t('never') : <Time at={last_used_at} exact />}</Cell>
-              <Cell number>
-                <Act size="xs" look="danger" changes onClick={() => take(id, name)}>
-                  {t('takeAway')}
-                </Act>
-              </Cell>
-            </Row>
-          ))}
-        </tbody>
-      </Table>
-    </section>
+    <Table label={t('keys')} least={600}>
+      <thead>
+        <tr>
+          <Head>{t('agent')}</Head>
+          <Head width={120}>{t('key')}</Head>
+          <Head width={110}>{t('made')}</Head>
+          <Head width={110}>{t('lastUsed')}</Head>
+          <Head number width={96} label={t('actions')} />
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map(({ id, name, agent_type, created_at, last_used_at }) => (
+          <Row key={id}>
+            <Cell>
+              <span className="row">
+                <Monogram name={nameOf(agent_type)} />
+                <span className="cut">{name}</span>
+              </span>
+            </Cell>
+            <Cell className="mono">{id}</Cell>
+            <Cell>
+              <Time at={created_at} />
+            </Cell>
+            <Cell>{last_used_at === null ? t('never') : <Time at={last_used_at} exact />}</Cell>
+            <Cell number>
+              <Act size="xs" look="danger" changes onClick={() => take(id, name)}>
+                {t('takeAway')}
+              </Act>
+            </Cell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
   )
   return (
     <>

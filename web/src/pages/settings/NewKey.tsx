@@ -42,6 +42,7 @@ export function NewKey({ onClose }: { readonly onClose: () => void }) {
           label={t('agent')}
           size="md"
           searchable
+          openOnFocus={false}
           data-autofocus
           data={agents.map((agent) => ({ value: agent.agent_type, label: agent.name }))}
           value={agentType}

@@ -45,7 +45,7 @@ export function GroupRow({ group, stepMs, isOpen, tabIndex, onToggle }: GroupPro
         <Icon name={isOpen ? 'down' : 'right'} />
         <Monogram name={name} />
         <b className="strong cut">{name}</b>
-        <span className="muted sm cut">
+        <span className={`muted sm cut ${css.about}`}>
           {group.session_id !== null && `${t('session', { id: shortSession(group.session_id) })} · `}
           {t('groupCalls', { count: group.calls.length })} · {duration(group.spanMs)}
         </span>

@@ -49,7 +49,7 @@ export function FileFacts({ reload, warnings }: Facts) {
       {reload && (
         <>
           <dt>{t('afterwards')}</dt>
-          <dd className={css.sentence}>{reload}</dd>
+          <dd>{reload.charAt(0).toUpperCase() + reload.slice(1)}</dd>
         </>
       )}
       {warnings.map((warning) => (

@@ -143,7 +143,9 @@ interface FigureProps extends DataProps {
 
 /** The values in the title row are the legend. Without a value there is only this row. */
 function Figure({ server, window, data, title, format, lines }: FigureProps) {
-  const isEmpty = lines.every(({ values }) => values.every((value) => value === null || value === 0))
+  const isEmpty = lines.every(({ values, bars }) =>
+    values.every((value) => value === null || (bars && value === 0)),
+  )
   if (isEmpty)
     return (
       <figure className={`card ${css.figure}`}>
@@ -183,9 +185,8 @@ function Figure({ server, window, data, title, format, lines }: FigureProps) {
 function Values({ data, window }: DataProps) {
   const shownTime = window === '5m' ? seconds : clock
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it can be focused
-    <section className={`card ${css.scroll}`} aria-label={t(`last${window}`)} tabIndex={0}>
-      <Table label={t(`last${window}`)}>
+    <div className="card">
+      <Table label={t(`last${window}`)} least={560}>
         <thead>
           <tr>
             <Head>{t('time')}</Head>
@@ -213,6 +214,6 @@ function Values({ data, window }: DataProps) {
           ))}
         </tbody>
       </Table>
-    </section>
+    </div>
   )
 }
