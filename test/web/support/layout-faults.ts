@@ -13,7 +13,7 @@ export async function layoutFaults(page: Page, within = 'body'): Promise<string[
 export async function untilDrawn(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
-    for (let still = 0; still < 4; still += 1) {
+    for (let still = 0; still < 3; still += 1) {
       await frame()
       if ((window as unknown as { reads: number }).reads > 0) still = 0
     }
@@ -80,7 +80,7 @@ function findFaults(within: string): string[] {
     'button, td, th, [role=gridcell], [role=rowheader], [role=columnheader], [role=status], figcaption, legend'
   const LEAST_SHOWN = 24
   const CONTROLS =
-    'a[href], button, input:not([type=hidden]), select, textarea, [role=checkbox], [role=switch], [role=tab], [role=menuitem], [role=option], [tabindex="0"]'
+    'a[href], button, input:not([type=hidden]), select, textarea, [role=checkbox], [role=switch], [role=tab], [role=menuitem], [role=option], [tabindex="0"]:not(section, [role=log])'
   /** What may scroll sideways besides tables: verbatim lines, and tabs. */
   const SIDEWAYS = '[role=tablist], figure *, code, pre'
   /** In a window of this height there is no room for lists that have a scroll bar of their own, so the page has one, too. */
@@ -225,7 +225,9 @@ function findFaults(within: string): string[] {
       }
       const { shown, cutBy, isOutside } = seen(box, around)
       if (isOutside && !isSkipLink(element)) faults.push(`outside the view: ${said(node.data)} ${at(box)}`)
-      if (cutBy && !cutBefore.has(cutBy.element)) {
+      // A space at the end of a line has no room.
+      const isSpace = cutBy !== undefined && widthOf(box) < 10 && box.left > cutBy.box.right - 1
+      if (cutBy && !isSpace && !cutBefore.has(cutBy.element)) {
         cutBefore.add(cutBy.element)
         cut(node, box, shown, cutBy)
       }
@@ -243,17 +245,16 @@ function findFaults(within: string): string[] {
     )
   }
   function cut(node: Text, box: Box, shown: Box, { element, box: edge }: Clip): void {
-    const { webkitLineClamp } = styleOf(element)
     const what = `${said(node.data)} ${at(box)} in ${nameOf(element)} ${at(edge)}`
     let block = node.parentElement
     while (block && styleOf(block).display.startsWith('inline') && block !== element)
       block = block.parentElement
-    const isClamped = webkitLineClamp !== 'none' && webkitLineClamp !== ''
-    if (!isClamped && !(isEllipsis(element) && block === element))
-      return void faults.push(`cut without an ellipsis: ${what}`)
-    if (!isClamped && widthOf(common(shown, edge)) < Math.min(LEAST_SHOWN, widthOf(box)))
+    const isLow = box.top < edge.top - 1.5 || box.bottom > edge.bottom + 1.5
+    if (isLow || block !== element || !isEllipsis(element)) faults.push(`cut without an ellipsis: ${what}`)
+    else if (widthOf(common(shown, edge)) < Math.min(LEAST_SHOWN, widthOf(box)))
       faults.push(`cut to almost nothing: ${what}`)
-    if (!hasFullForm(element)) faults.push(`cut, and its full form cannot be had with the keyboard: ${what}`)
+    else if (!hasFullForm(element))
+      faults.push(`cut, and its full form cannot be had with the keyboard: ${what}`)
   }
   /** Toolroom shows the full form of what is cut on hover, and while something in it, around it or in its row has the focus. */
   function hasFullForm(element: Element): boolean {

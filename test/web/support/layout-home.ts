@@ -12,6 +12,8 @@ export const HOMES = ['none', 'one', 'many', 'long'] as const
 export type HomeKind = (typeof HOMES)[number]
 
 const ROWS = 500
+/** With long names, a few rows show as much as many. */
+const LONG_ROWS = runs(40, ROWS)
 const CALLS = runs(40, ROWS)
 /** As long as a name may be. */
 export const LONG = 'The server with the longest name that anybody could think of.123'
@@ -63,7 +65,7 @@ export async function openLayoutHome(kind: HomeKind): Promise<LayoutHome> {
     for (const { name, url } of http)
       ids.set(name, (await did('POST', '/http-servers', { name: nameOf(name), url })).id)
     const mcpServers = Object.fromEntries(
-      Array.from({ length: ROWS }, (_, at) => [
+      Array.from({ length: isLong ? LONG_ROWS : ROWS }, (_, at) => [
         nameOf(`server-${at}`),
         { command: raw.command, args: [...raw.args, `--as=${at}`] },
       ]),

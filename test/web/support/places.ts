@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { untilLive } from './dashboard.ts'
+import { follow, untilLive } from './dashboard.ts'
 import { untilDrawn } from './layout-faults.ts'
 import type { HomeKind, LayoutHome } from './layout-home.ts'
 
@@ -7,14 +7,18 @@ import type { HomeKind, LayoutHome } from './layout-home.ts'
 export interface Place {
   readonly name: string
   readonly path: (home: LayoutHome) => string
-  /** Brings the page into the state. It runs at 1440 px, or at `opensAt`. */
+  /** Brings the page into the state. */
   readonly show: (page: Page, home: LayoutHome) => Promise<unknown>
   /** What came on top and is measured alone. */
   readonly within?: string
   /** Only with these rows; by default in every home. */
   readonly homes?: readonly HomeKind[]
+  /** It is opened at this width, and stays open in others. */
   readonly opensAt?: number
-  /** It exists only up to this width. */
+  /** The page is loaded anew: what was done before would be seen. */
+  readonly isFresh?: boolean
+  /** It exists only from this width on, or up to it. */
+  readonly from?: number
   readonly upTo?: number
 }
 
@@ -72,15 +76,6 @@ export const PLACES: readonly Place[] = [
   },
   { name: 'agents', path: at('/agents'), show: title('Agents') },
   { name: 'agents, files', path: at('/agents?view=files'), show: title('Agents'), homes: FILLED },
-  {
-    name: 'agents, staged',
-    path: at('/agents'),
-    show: async (page) => {
-      const off = page.getByRole('grid').locator('[role=checkbox][aria-checked=false]:not([aria-disabled])')
-      for (let cell = 0; cell < 3; cell += 1) await off.nth(20).click()
-    },
-    homes: FILLED,
-  },
   { name: 'agent', path: at('/agents/cursor'), show: title(/./), homes: ROWS },
   { name: 'playground', path: at('/playground'), show: title('Playground') },
   {
@@ -127,18 +122,8 @@ export const PLACES: readonly Place[] = [
   {
     name: 'not found',
     path: at('/nothing-is-here'),
-    show: (page) => page.getByText('nothing', { exact: false }).first().waitFor(),
-    homes: ['none'],
-  },
-  {
-    name: 'read-only',
-    path: at('/'),
-    show: async (page) => {
-      await page.evaluate(() => sessionStorage.removeItem('toolroom.token'))
-      await page.reload()
-      await page.getByRole('region', { name: 'Read-only.' }).waitFor()
-    },
-    homes: ['long'],
+    show: (page) => page.getByText('This page does not exist.').waitFor(),
+    homes: ['many'],
   },
   { name: 'add server', path: at('/servers'), show: opened('Add server'), within: DIALOG, homes: ['none'] },
   {
@@ -232,15 +217,21 @@ export const PLACES: readonly Place[] = [
     within: DIALOG,
     homes: FILLED,
   },
-  { name: 'menu of an agent', path: at('/agents'), show: openedMenu(/menu$/), within: MENU, homes: FILLED },
+  {
+    name: 'menu of an agent',
+    path: at('/agents'),
+    show: openedMenu(/menu$/),
+    within: MENU,
+    homes: FILLED,
+    from: 701,
+  },
   {
     name: 'connect an agent',
     path: at('/agents'),
     show: async (page) => {
       await button(page, /^Cursor menu$/).click()
       await page.getByRole('menuitem', { name: /Connect through/ }).click()
-      await dialog(page)
-      await page.waitForTimeout(500)
+      await page.locator(DIALOG).getByRole('figure').first().waitFor()
     },
     within: DIALOG,
     homes: FILLED,
@@ -257,21 +248,6 @@ export const PLACES: readonly Place[] = [
         .focus()
       await page.keyboard.press('Enter')
       await dialog(page)
-    },
-    within: DIALOG,
-    homes: FILLED,
-  },
-  {
-    name: 'write',
-    path: at('/agents'),
-    show: async (page) => {
-      await page
-        .getByRole('grid')
-        .locator('[role=checkbox][aria-checked=false]:not([aria-disabled])')
-        .nth(20)
-        .click()
-      await opened('Show diff')(page)
-      await page.getByRole('figure').first().waitFor()
     },
     within: DIALOG,
     homes: FILLED,
@@ -298,11 +274,12 @@ export const PLACES: readonly Place[] = [
     name: 'servers of the log',
     path: at('/logs'),
     show: async (page) => {
-      await page.getByRole('button', { name: /^Servers/ }).click()
+      await page.getByRole('search').getByRole('button').first().click()
       await menu(page)
     },
     within: MENU,
     homes: FILLED,
+    from: 701,
   },
   {
     name: 'new key',
@@ -318,9 +295,37 @@ export const PLACES: readonly Place[] = [
     within: DIALOG,
     homes: ['many'],
   },
+  // These leave something behind, so they are loaded anew and stand last.
+  {
+    name: 'agents, staged',
+    path: at('/agents?view=files'),
+    isFresh: true,
+    show: async (page) => {
+      const off = page.getByRole('grid').locator('[role=checkbox][aria-checked=false]:not([aria-disabled])')
+      for (let cell = 0; cell < 3; cell += 1) await off.nth(20).click()
+    },
+    homes: FILLED,
+  },
+  {
+    name: 'write',
+    path: at('/agents?view=files'),
+    isFresh: true,
+    show: async (page) => {
+      await page
+        .getByRole('grid')
+        .locator('[role=checkbox][aria-checked=false]:not([aria-disabled])')
+        .nth(20)
+        .click()
+      await opened('Show diff')(page)
+      await page.getByRole('figure').first().waitFor()
+    },
+    within: DIALOG,
+    homes: FILLED,
+  },
   {
     name: 'a toast',
     path: at('/agents'),
+    isFresh: true,
     show: async (page) => {
       await button(page, 'Scan again')
         .or(page.getByRole('button', { name: /Scan/ }))
@@ -330,14 +335,32 @@ export const PLACES: readonly Place[] = [
     },
     homes: ['many'],
   },
+  {
+    name: 'read-only',
+    path: at('/'),
+    isFresh: true,
+    show: async (page) => {
+      await page.evaluate(() => sessionStorage.removeItem('toolroom.token'))
+      await page.reload()
+      await page.getByRole('region', { name: 'Read-only.' }).waitFor()
+    },
+    homes: ['long'],
+  },
 ]
 
-/** Opens the place in a page that is signed in. */
-export async function openPlace(page: Page, home: LayoutHome, place: Place): Promise<void> {
-  await page.setViewportSize({ width: place.opensAt ?? 1440, height: 900 })
-  await page.goto(`${home.address}${place.path(home)}`)
+/** Opens the place, without a load if the page is already one of this home. What was open before is closed. */
+export async function openPlace(page: Page, home: LayoutHome, place: Place, width: number): Promise<void> {
+  await page.setViewportSize({ width: place.opensAt ?? width, height: 900 })
+  if (place.isFresh || !page.url().startsWith(home.address)) {
+    await page.goto(`${home.address}${place.path(home)}#c=${await home.loginCode()}`)
+  } else {
+    await page.keyboard.press('Escape')
+    await follow(page, '/nothing-is-here')
+    await page.getByText('This page does not exist.').waitFor()
+    await follow(page, place.path(home))
+  }
   if (!place.path(home).startsWith('/welcome')) await untilLive(page)
-  await quiet(page)
+  await untilDrawn(page)
   await place.show(page, home)
   await untilDrawn(page)
 }

@@ -93,13 +93,8 @@ function around(element: HTMLElement): HTMLElement[] {
 const cutIn = (element: HTMLElement): HTMLElement[] =>
   [...element.querySelectorAll<HTMLElement>('*')].slice(0, MOST).filter(isCut)
 
-function isCut(element: HTMLElement): boolean {
-  if (element.scrollWidth <= element.clientWidth && element.scrollHeight <= element.clientHeight + 2)
-    return false
-  const { textOverflow, webkitLineClamp } = getComputedStyle(element)
-  if (webkitLineClamp !== 'none') return element.scrollHeight > element.clientHeight + 2
-  return textOverflow === 'ellipsis' && element.scrollWidth > element.clientWidth
-}
+const isCut = (element: HTMLElement): boolean =>
+  element.scrollWidth > element.clientWidth && getComputedStyle(element).textOverflow === 'ellipsis'
 
 function shownOf(cut: readonly HTMLElement[]): Shown {
   const boxes = cut.map((each) => each.getBoundingClientRect())

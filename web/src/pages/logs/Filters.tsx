@@ -111,6 +111,7 @@ function Pick<T extends string>({ label, width, value, options, onChange }: Pick
         if (found) onChange(found.value)
       }}
       leftSection={<span className={css.pickLabel}>{label}</span>}
+      leftSectionPointerEvents="none"
       leftSectionWidth={label.length * 7 + 20}
       comboboxProps={{ width: 'max-content', position: 'bottom-start' }}
     />

@@ -173,7 +173,7 @@ function Preview({ items }: { readonly items: readonly ImportItem[] }) {
         {items.map(({ name, command, found_in, variants }) => (
           <li key={name}>
             <div className="row">
-              <b className="strong cut grow">{name}</b>
+              <b className="strong grow">{name}</b>
               <Users names={[...new Set(found_in.map(({ agent_type }) => agent_type))].map(nameOf)} />
             </div>
             <div className={variants.length > 0 ? 'warn sm cut' : 'muted sm cut'}>
