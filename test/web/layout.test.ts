@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { TOKEN } from '../support/token.ts'
-import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
+import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard, sharedDashboard, untilLive } from './support/dashboard.ts'
 import { stopsWithoutRing } from './support/focus.ts'
 
@@ -119,19 +119,60 @@ describe.runIf(executablePath)('the frame of every page', () => {
     await page.getByRole('link', { name: 'echo', exact: true }).waitFor()
   })
 
-  test('check 27: at 320 × 640, at 400 % zoom and at every width between there is no sideways scroll, and no name is lost', async () => {
+  test('the palette finds every page, view, agent and setting, and what can be done besides starting and stopping servers', async () => {
     const dashboard = await shared()
-    const { page } = await openPage(await openBrowser(), { reducedMotion: 'reduce' })
-    await dashboard.signIn(page)
-    const name = page.locator('main th[scope="row"] a').first()
-    for (const width of [320, 390, 600, 601, 800, 900, 901, 1024, 1180, 1181, 1280, 1440, 1920]) {
-      await page.setViewportSize({ width, height: 640 })
-      await expectToFit(page, width)
-      const { width: shown } = (await name.boundingBox()) ?? { width: 0 }
-      expect(shown, `the name of a server at ${width}`).toBeGreaterThan(20)
+    const { page } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/settings')
+    const settings = await page
+      .locator('main')
+      .getByText(/^[a-z_]+ · [A-Z_]+$/)
+      .count()
+    await page.keyboard.press('Control+k')
+    const search = page.getByPlaceholder('Search or run…')
+    const found = (name: string) => page.getByRole('button', { name, exact: true }).first().waitFor()
+    for (const name of [
+      'Home',
+      'Playground',
+      'Installed packages',
+      'Cursor',
+      'Claude Desktop',
+      'Keep metrics for',
+    ]) {
+      await search.fill(name)
+      await page.locator('[data-action]').filter({ hasText: name }).first().waitFor()
     }
-    const moving = await page.evaluate(() => document.getAnimations().length)
-    expect(moving).toBe(0)
+    await search.fill('setting')
+    await expect
+      .poll(() => page.locator('[data-action]').filter({ hasText: 'Setting' }).count())
+      .toBeGreaterThan(settings / 2)
+    await search.fill('light or dark')
+    await found('Light or dark')
+    await search.fill('add an agent')
+    await page.locator('[data-action]').first().waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Add an agent' }).waitFor()
+    expect(path(page)).toBe('/agents')
+  })
+
+  test('the full form of a text that ends with an ellipsis is shown under the pointer, and while its link has the focus', async () => {
+    const dashboard = await shared()
+    const name = 'The server with the longest name that anybody could think of'
+    await dashboard.ask('PATCH', '/servers/noenv', { name })
+    const { page } = await openPage(await openBrowser(), { viewport: { width: 1280, height: 800 } })
+    await dashboard.signIn(page, '/servers')
+    const link = page.getByRole('link', { name, exact: true })
+    const full = page.locator('p').filter({ hasText: name })
+    await link.hover()
+    await full.waitFor()
+    await page.mouse.move(0, 0)
+    await full.waitFor({ state: 'hidden' })
+    await page.getByRole('checkbox', { name: `Select ${name}` }).focus()
+    await page.keyboard.press('Tab')
+    expect(await focused(page)).toBe(name)
+    await full.waitFor()
+    await page.keyboard.press('Escape')
+    await full.waitFor({ state: 'hidden' })
+    await dashboard.ask('PATCH', '/servers/noenv', { name: 'noenv' })
   })
 
   test('a page is read while its live stream connects, and what changed before the stream was open is shown', async () => {

@@ -14,6 +14,7 @@ import {
 import { texts, translate } from '../../web/src/i18n/texts.ts'
 import { withoutSecrets } from '../../web/src/pages/server/config/changes.ts'
 import { isPlaced } from '../../web/src/pages/settings/sections.ts'
+import { groupsOf, rowsOf, scaleOf } from '../../web/src/pages/traffic/groups.ts'
 import { linesOf } from '../../web/src/parts/content/diff-lines.ts'
 
 describe('figures are shown the same everywhere (docs/checks.md, every page)', () => {
@@ -136,5 +137,19 @@ describe('a draft that is kept over a reload', () => {
     expect(kept({ [field]: value })).toEqual(
       isKept ? { changes: { [field]: value }, left: [] } : { changes: {}, left: [field] },
     )
+  })
+})
+
+describe('the scale of Traffic', () => {
+  test('all sessions in view have one scale, on which the longest fits: as many milliseconds in each part of the axis', () => {
+    const call = (id: number, session_id: string, started: number, duration_ms: number) => ({
+      ...{ id, session_id, agent_type: 'cursor', started_at: new Date(started).toISOString(), duration_ms },
+    })
+    const calls = [call(1, 'a', 0, 12), call(2, 'b', 100, 700), call(3, 'b', 900, 1100)]
+    const rows = rowsOf(groupsOf(calls as never), new Set())
+    expect(rows.map(({ kind }) => kind)).toEqual(['group', 'call', 'group', 'call', 'call'])
+    expect(scaleOf(rows)).toBe(500) // 1.9 s in four parts
+    expect(scaleOf(rows.slice(0, 2))).toBe(5)
+    expect(scaleOf([])).toBe(1)
   })
 })

@@ -5,6 +5,7 @@ import { Router } from 'wouter'
 import { queryClient } from '../data/query-client.ts'
 import { cssVariablesResolver, theme } from '../theme/theme.ts'
 import { useGuardedLocation } from '../url/leaving.ts'
+import css from './Layout.module.css'
 import { Layout } from './Layout.tsx'
 
 /** A nonce for each response: Mantine creates style elements, which the policy allows only with it. */
@@ -21,7 +22,7 @@ export function App() {
         defaultColorScheme="auto"
         getStyleNonce={() => nonce}
       >
-        <Notifications position="bottom-right" limit={3} containerWidth={384} />
+        <Notifications position="bottom-right" limit={3} containerWidth={384} className={css.toasts ?? ''} />
         <Router hook={useGuardedLocation}>
           <Layout />
         </Router>

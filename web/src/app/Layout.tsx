@@ -1,4 +1,4 @@
-import { type ReactNode, Suspense, useState } from 'react'
+import { type ReactNode, Suspense, useCallback, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useLive } from '../data/live/live.ts'
 import { Skeleton } from '../parts/states/Skeleton.tsx'
@@ -13,6 +13,7 @@ import { LazyPalette } from './dialogs/LazyPalette.tsx'
 import { LeaveDialog } from './dialogs/LeaveDialog.tsx'
 import { SecretDialog } from './dialogs/SecretDialog.tsx'
 import { TokenDialog } from './dialogs/TokenDialog.tsx'
+import { FullText } from './FullText.tsx'
 import css from './Layout.module.css'
 import { LayoutKeys } from './LayoutKeys.tsx'
 import { t } from './messages.ts'
@@ -29,6 +30,7 @@ export function Layout() {
   const [open, setOpen] = useState<'palette' | 'keys'>()
   const { connection } = useLive()
   useTabTitle()
+  const showKeys = useCallback(() => setOpen('keys'), [])
   const page = (
     <PageBoundary key={path}>
       <Suspense fallback={<Waiting />}>
@@ -38,13 +40,18 @@ export function Layout() {
   )
   const dialogs = (
     <>
-      <LayoutKeys onPalette={() => setOpen('palette')} onHelp={() => setOpen('keys')} />
-      <LazyPalette isOpen={open === 'palette'} onClose={() => setOpen(undefined)} />
+      <LayoutKeys onPalette={() => setOpen('palette')} onHelp={showKeys} />
+      <LazyPalette
+        isOpen={open === 'palette'}
+        onClose={() => setOpen((now) => (now === 'palette' ? undefined : now))}
+        onHelp={showKeys}
+      />
       <KeysDialog isOpen={open === 'keys'} onClose={() => setOpen(undefined)} />
       <TokenDialog />
       <SecretDialog />
       <LeaveDialog />
       <Announcer />
+      <FullText />
     </>
   )
   if (ALONE.includes(path)) return withDialogs(page, dialogs)
@@ -56,7 +63,7 @@ export function Layout() {
       <div className={css.app}>
         <Rail />
         <div className={css.side}>
-          <TopBar onPalette={() => setOpen('palette')} onHelp={() => setOpen('keys')} />
+          <TopBar onPalette={() => setOpen('palette')} onHelp={showKeys} />
           <ReadOnlyBar />
           <GoneBanner />
           <main

@@ -124,7 +124,7 @@ export const theme = createTheme({
   components: {
     Button: {
       defaultProps: { size: 'sm', variant: 'default' },
-      classNames: { root: css.button },
+      classNames: { root: css.button, label: css.buttonLabel },
     } satisfies Look<typeof Button>,
     ActionIcon: {
       defaultProps: { size: 28, variant: 'subtle' },

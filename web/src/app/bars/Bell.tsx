@@ -57,7 +57,7 @@ export function Bell() {
             <NotifyMe />
           </div>
         )}
-        <ul className={css.list}>
+        <ul className={css.list} aria-label={t('noticesTitle')}>
           {notices.map((notice) => (
             <li key={notice.id} className={css.item}>
               <span className={toneOf(notice.level)}>

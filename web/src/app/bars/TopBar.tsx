@@ -1,4 +1,5 @@
 import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { useCallback } from 'react'
 import { IconAct } from '../../parts/controls/Act.tsx'
 import { Icon } from '../../parts/marks/icons.tsx'
 import { Keys } from '../../parts/marks/Keys.tsx'
@@ -39,5 +40,5 @@ export function TopBar({ onPalette, onHelp }: Props) {
 export function useThemeToggle(): () => void {
   const { setColorScheme } = useMantineColorScheme()
   const scheme = useComputedColorScheme('light')
-  return () => setColorScheme(scheme === 'dark' ? 'light' : 'dark')
+  return useCallback(() => setColorScheme(scheme === 'dark' ? 'light' : 'dark'), [scheme, setColorScheme])
 }

@@ -12,15 +12,18 @@ import css from './Palette.module.css'
 interface Props {
   readonly isOpen: boolean
   readonly onClose: () => void
+  readonly onHelp: () => void
 }
 
 const MOST = 40
+/** The list scrolls, so it has a name. */
+const SCROLLS = { viewportProps: { role: 'region', 'aria-label': t('found') } }
 const [store, palette] = createSpotlight()
 
 /** Go anywhere, run anything: "restart github". Verbs first, then places. */
-export function Palette({ isOpen, onClose }: Props) {
+export function Palette({ isOpen, onClose, onHelp }: Props) {
   const [query, setQuery] = useState('')
-  const commands = useCommands(isOpen && query.trim().length > 1)
+  const commands = useCommands(isOpen && query.trim().length > 1, onHelp)
   const found = search(commands, query, isOpen ? lastUsed() : [])
   useEffect(() => (isOpen ? palette.open() : palette.close()), [isOpen])
   const first = found[0]?.id
@@ -37,10 +40,8 @@ export function Palette({ isOpen, onClose }: Props) {
         setQuery('')
         onClose()
       }}
-      maxHeight={440}
-      scrollable
       size={620}
-      yOffset={112}
+      yOffset="12dvh"
       radius="xl"
       classNames={css}
       overlayProps={{ blur: 0, backgroundOpacity: 1, color: 'var(--tr-scrim)' }}
@@ -52,7 +53,7 @@ export function Palette({ isOpen, onClose }: Props) {
         rightSection={<Keys of="Escape" />}
         rightSectionWidth={56}
       />
-      <Spotlight.ActionsList>
+      <Spotlight.ActionsList {...SCROLLS}>
         {found.length === 0 && <Spotlight.Empty className={css.empty}>{t('nothingFound')}</Spotlight.Empty>}
         <Group
           query={query}

@@ -46,7 +46,7 @@ function TokenForm() {
         autoComplete="off"
         spellCheck={false}
       />
-      <div className={css.actions}>
+      <div className="dialog-foot">
         <Act look="quiet" size="md" onClick={closeTokenDialog}>
           {t('cancel')}
         </Act>

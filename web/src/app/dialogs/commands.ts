@@ -6,7 +6,7 @@ import { useSession } from '../../data/session.ts'
 import { showFailure } from '../../parts/controls/toasts.tsx'
 import type { IconName } from '../../parts/marks/icons.tsx'
 import { t } from '../messages.ts'
-import { PAGES } from '../pages.ts'
+import { useDestinations } from './destinations.ts'
 
 /** What the palette can run and where it can go. */
 export interface Command {
@@ -22,12 +22,13 @@ export interface Command {
 }
 
 /** `withTools`: also every tool, which reads the lists of all servers. */
-export function useCommands(withTools: boolean): Command[] {
+export function useCommands(withTools: boolean, onHelp: () => void): Command[] {
   const { servers = [] } = useServers()
   const { mayChange } = useSession()
   const { mutate } = useServerAction()
   const [, navigate] = useLocation()
   const tools = useToolCommands(servers, withTools)
+  const others = useDestinations(onHelp)
   return useMemo(() => {
     const onError = (error: unknown) => showFailure(error)
     const verbs = mayChange
@@ -44,16 +45,6 @@ export function useCommands(withTools: boolean): Command[] {
           ),
         )
       : []
-    const places = PAGES.map(
-      ({ path, title, icon, key }): Command => ({
-        id: path,
-        group: 'go',
-        label: title,
-        icon,
-        keys: `g ${key}`,
-        run: () => navigate(path),
-      }),
-    )
     const pages = servers.map(
       (server): Command => ({
         id: `server ${server.id}`,
@@ -65,8 +56,8 @@ export function useCommands(withTools: boolean): Command[] {
         run: () => navigate(`/servers/${server.id}`),
       }),
     )
-    return [...verbs, ...places, ...pages, ...tools]
-  }, [servers, mayChange, mutate, navigate, tools])
+    return [...verbs, ...others, ...pages, ...tools]
+  }, [servers, mayChange, mutate, navigate, tools, others])
 }
 
 /** "Call create_issue": opens the tool in the Playground. */

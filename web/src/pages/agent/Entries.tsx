@@ -44,7 +44,7 @@ export function Entries({ entries }: { readonly entries: readonly Entry[] }) {
                   <Link href={`/servers/${entry.linked_server_id}`}>{entry.name}</Link>
                 )}
               </b>
-              <span className="mono muted cut grow">
+              <span className={`mono muted grow ${css.path}`}>
                 {entry.url ?? [entry.command, ...(entry.args ?? [])].join(' ')}
               </span>
               {entry.differs.length > 0 && <Tag tone="warn">≠ {t('differs')}</Tag>}

@@ -87,7 +87,7 @@ export function ApplyDialog({ column: { agent }, preset, onClose }: Props) {
           {warning}
         </p>
       ))}
-      <div className={css.actions}>
+      <div className="dialog-foot">
         <Act look="quiet" size="md" onClick={onClose}>
           {t('cancel')}
         </Act>

@@ -48,7 +48,7 @@ export const ColumnHead = memo(
       <div role="columnheader" className={gridCss.head}>
         <div className={css.name}>
           <Monogram name={agent.name} />
-          <b className="cut">{agent.name}</b>
+          <b>{agent.name}</b>
         </div>
         {isBad ? (
           <Unreadable column={column} target={link} />
@@ -84,9 +84,7 @@ function SizeText({ before, after, share }: Size) {
             {t('toolsWord')}
           </span>
         )}
-        <span className="muted cut">
-          · {t(before.tools === after.tools ? 'tokens' : 'tokensShort', { tokens: tokens(after.tokens) })}
-        </span>
+        <span className="muted cut">· {t('tokensShort', { tokens: tokens(after.tokens) })}</span>
       </div>
       <div className={css.bar} aria-hidden="true">
         <i style={{ width: `${100 * share}%` }} />

@@ -44,7 +44,7 @@ export function PresetDialog({ column, servers, onClose }: PresetProps) {
           data-autofocus
         />
         <p className="muted sm">{servers.join(', ') || '–'}</p>
-        <div className={css.actions}>
+        <div className="dialog-foot">
           <Act look="quiet" size="md" onClick={onClose}>
             {t('cancel')}
           </Act>
@@ -81,12 +81,13 @@ export function AddAgentDialog({ onClose }: { readonly onClose: () => void }) {
           size="md"
           label={t('addPick')}
           searchable
+          openOnFocus={false}
           value={chosen}
           data={missing.map(({ agent_type, name }) => ({ value: agent_type, label: name }))}
           onChange={setChosen}
         />
         {agent && <p className="mono muted">{short(agent.scopes[0]?.path ?? '')}</p>}
-        <div className={css.actions}>
+        <div className="dialog-foot">
           <Act look="quiet" size="md" onClick={onClose}>
             {t('cancel')}
           </Act>

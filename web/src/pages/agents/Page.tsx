@@ -13,7 +13,7 @@ import { showDone } from '../../parts/controls/toasts.tsx'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
 import { ErrorState } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
-import { list, oneOf, searchState, text, useSearchState } from '../../url/search-state.ts'
+import { flag, list, oneOf, searchState, text, useSearchState } from '../../url/search-state.ts'
 import css from './Agents.module.css'
 import { ApplyDialog } from './ApplyDialog.tsx'
 import { AddAgentDialog, PresetDialog } from './Dialogs.tsx'
@@ -38,10 +38,11 @@ const search = searchState({
   show: oneOf(SHOWN, 'all'),
   agents: list(),
   agent: text(),
+  add: flag(),
 })
 
 type Open =
-  | { readonly kind: 'write' | 'add' }
+  | { readonly kind: 'write' }
   | { readonly kind: 'differs' | 'tools'; readonly server: Server; readonly column: Column }
   | { readonly kind: 'preset'; readonly column: Column }
   | { readonly kind: 'apply'; readonly column: Column; readonly preset: string }
@@ -49,7 +50,7 @@ type Open =
 
 /** Which server is on in which agent. Changes of files are staged, then written together. */
 export function Page() {
-  const [{ view, q, show, agents: chosen, agent }, setSearch] = useSearchState(search)
+  const [{ view, q, show, agents: chosen, agent, add }, setSearch] = useSearchState(search)
   const [open, setOpen] = useState<Open>()
   const grid = useGrid(view)
   const toggle = useToggle(grid)
@@ -99,7 +100,7 @@ export function Page() {
           <Act icon="scan" onClick={() => void refreshAgents().then(() => showDone(t('scanned')))}>
             {t('scan')}
           </Act>
-          <Act icon="plus" changes onClick={() => setOpen({ kind: 'add' })}>
+          <Act icon="plus" changes onClick={() => setSearch({ add: true })}>
             {t('add')}
           </Act>
         </PageHead>
@@ -158,6 +159,7 @@ export function Page() {
         )}
       </div>
       <StageBar grid={grid} onShow={() => setOpen({ kind: 'write' })} />
+      {add && <AddAgentDialog onClose={() => setSearch({ add: false })} />}
       {open && <Dialog open={open} grid={grid} onClose={() => setOpen(undefined)} />}
     </div>
   )
@@ -180,8 +182,6 @@ function Dialog({ open, grid, onClose }: DialogProps) {
   switch (open.kind) {
     case 'write':
       return grid.staged.size > 0 ? <WriteDialog grid={grid} onClose={onClose} /> : null
-    case 'add':
-      return <AddAgentDialog onClose={onClose} />
     case 'tools':
       return <ToolsDrawer server={open.server} column={open.column} onClose={onClose} />
     case 'differs':

@@ -11,9 +11,12 @@ interface Props {
   /** Nothing of the column can be read. */
   readonly isBad: boolean
   readonly readOnly: string | null
+  /** How many tools the server has; null if that is not known. */
+  readonly tools: number | null
   readonly at: string
   readonly isCurrent: boolean
   readonly onPress: () => void
+  readonly onTools: () => void
   readonly onFocus: () => void
 }
 
@@ -25,9 +28,10 @@ const CHECKED: Record<CellState, boolean | 'mixed'> = {
   none: false,
 }
 
-/** One cell of the grid: a check box with its word beside it. */
-export function Peg({ cell, server, agent, isBad, readOnly, at, isCurrent, onPress, onFocus }: Props) {
+/** One cell of the grid: a check box, and beside it a word, or how many tools there are: pressed, that shows them. */
+export function Peg({ cell, server, agent, isBad, readOnly, tools, at, isCurrent, ...on }: Props) {
   const { state, side, isStaged, blocked } = cell
+  const count = state === 'on' ? tools : state === 'some' ? side : null
   const why = blocked ?? side
   const reason = blocked ?? readOnly
   const box = (
@@ -41,7 +45,7 @@ export function Peg({ cell, server, agent, isBad, readOnly, at, isCurrent, onPre
       data-at={at}
       data-state={blocked === null || state === 'on' ? state : 'none'}
       className={isBad ? css.dash : css.peg}
-      onFocus={onFocus}
+      onFocus={on.onFocus}
     >
       {isBad ? '–' : <Inside state={blocked !== null && state === 'off' ? 'none' : state} />}
     </span>
@@ -55,13 +59,28 @@ export function Peg({ cell, server, agent, isBad, readOnly, at, isCurrent, onPre
       className={css.cell}
       data-staged={isStaged || undefined}
       data-bad={isBad || undefined}
-      onClick={onPress}
+      onClick={on.onPress}
     >
       {reason === null ? box : <Tooltip label={reason}>{box}</Tooltip>}
-      {side !== null && (
-        <span className={`sm ${css.side} ${state === 'differs' ? 'warn strong' : ''}`} aria-hidden="true">
+      {state === 'differs' && (
+        <span className={`sm warn strong ${css.side}`} aria-hidden="true">
           {side}
         </span>
+      )}
+      {count !== null && (
+        <button
+          type="button"
+          className={`sm ${css.side} ${css.tools}`}
+          tabIndex={-1}
+          aria-label={t('toolsTitle', { server, agent })}
+          title={t('toolsInAgent')}
+          onClick={(event) => {
+            event.stopPropagation()
+            on.onTools()
+          }}
+        >
+          {count}
+        </button>
       )}
     </div>
   )

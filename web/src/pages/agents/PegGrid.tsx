@@ -147,6 +147,7 @@ export function PegGrid({ grid, servers, columns, toggle, onDiffers, onTools, ..
                   current={row === index + 1 ? column : undefined}
                   reason={toggle.reason}
                   onPress={press}
+                  onTools={onTools}
                   onFocus={focused}
                 />
               </Fragment>
@@ -186,11 +187,12 @@ interface RowProps {
   readonly current: number | undefined
   readonly reason: string | null
   readonly onPress: (server: Server, column: Column) => void
+  readonly onTools: (server: Server, column: Column) => void
   readonly onFocus: (at: At) => void
 }
 
 const ServerRow = memo(
-  function ServerRow({ server, cells, columns, row, current, reason, onPress, onFocus }: RowProps) {
+  function ServerRow({ server, cells, columns, row, current, reason, onFocus, ...on }: RowProps) {
     const { glyph, word, tone } = shownStatus(server)
     return (
       // biome-ignore lint/a11y/useFocusableInteractive: the cells have the focus
@@ -229,7 +231,9 @@ const ServerRow = memo(
                 readOnly={reason}
                 at={`${row}:${index + 1}`}
                 isCurrent={current === index + 1}
-                onPress={() => onPress(server, column)}
+                tools={server.tool_count}
+                onPress={() => on.onPress(server, column)}
+                onTools={() => on.onTools(server, column)}
                 onFocus={() => onFocus({ row, column: index + 1 })}
               />
             )

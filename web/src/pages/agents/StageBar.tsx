@@ -14,7 +14,7 @@ interface Props {
   readonly onShow: () => void
 }
 
-const NAMED = 4
+const NAMED = 2
 
 /** What is not written yet. It stays in view, and is empty if there is nothing. */
 export function StageBar({ grid, onShow }: Props) {
@@ -64,20 +64,18 @@ function FileChanges({ grid, column, plan }: FileProps) {
   usePreview(plan) // so that what was seen is known if another program changes the file
   const cells = [...(grid.staged.get(agent.agent_type)?.cells ?? [])]
   const nameOf = (id: string) => grid.servers.find((server) => server.id === id)?.name ?? id
-  const hint = agent.reload_hint
   return (
     <div className={css.file}>
       <Monogram name={agent.name} />
       <span className={css.agent}>{agent.name}</span>
       {cells.slice(0, NAMED).map(([id, staged]) => (
         <Tag key={id} tone={staged === 'off' ? 'err' : 'ok'}>
-          <span className="mono">
+          <span className="mono cut">
             {staged === 'off' ? '−' : '+'} {nameOf(id)}
           </span>
         </Tag>
       ))}
       {cells.length > NAMED && <span className="muted sm">+{cells.length - NAMED}</span>}
-      {hint && <span className={`muted sm cut ${css.hint}`}>{t('thenHint', { hint })}</span>}
     </div>
   )
 }

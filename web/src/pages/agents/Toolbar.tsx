@@ -53,7 +53,7 @@ export function Toolbar({ grid, q, shown, counts, columns, onChange }: Props) {
       {grid.columns.length > columns.length || grid.columns.length > 8 ? (
         <Menu closeOnItemClick={false} width={240}>
           <Menu.Target>
-            <span>
+            <span className={css.columns}>
               <Act>{t('columnsOf', { shown: columns.length, all: grid.columns.length })}</Act>
             </span>
           </Menu.Target>

@@ -9,7 +9,6 @@ import {
 } from '../../data/agent-files.ts'
 import { useShort } from '../../data/live/home-folder.ts'
 import { DiffView } from '../../parts/content/DiffView.tsx'
-import change from '../../parts/content/FileChange.module.css'
 import { FileFacts, offerUndo } from '../../parts/content/FileChange.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showFailure } from '../../parts/controls/toasts.tsx'
@@ -59,16 +58,14 @@ export function WriteDialog({ grid, onClose }: { readonly grid: Grid; readonly o
           <FilePreview key={plan.agent_type} column={column} plan={plan} />
         ))}
       </div>
-      <div className={change.foot}>
-        <span className="muted sm">{t('secretsNote')}</span>
-        <div className={change.actions}>
-          <Act look="quiet" size="md" onClick={onClose}>
-            {t('cancel')}
-          </Act>
-          <Act look="main" size="md" changes busy={writing.isPending} onClick={write} autoFocus>
-            {t('writeTo', { count: files.length })}
-          </Act>
-        </div>
+      <div className="dialog-foot">
+        <span className="muted sm grow">{t('secretsNote')}</span>
+        <Act look="quiet" size="md" onClick={onClose}>
+          {t('cancel')}
+        </Act>
+        <Act look="main" size="md" changes busy={writing.isPending} onClick={write} autoFocus>
+          {t('writeTo', { count: files.length })}
+        </Act>
       </div>
     </Modal>
   )

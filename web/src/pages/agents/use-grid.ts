@@ -1,4 +1,4 @@
-import { useMemo } from 'react'
+import { useMemo, useRef } from 'react'
 import { chooseServers } from '../../data/agent-tools.ts'
 import { useFoundAgents } from '../../data/agents.ts'
 import { program } from '../../data/browser/program.ts'
@@ -39,10 +39,15 @@ export function useGrid(view: View): Grid {
   const { servers = NONE, error, isPending } = useServers()
   const agents = useFoundAgents()
   const staged = useStaged()
-  const columns = useMemo(
-    () => sortColumns((agents.data ?? []).map((agent) => columnOf(agent, view))),
-    [agents.data, view],
-  )
+  const order = useRef<readonly string[]>([])
+  const columns = useMemo(() => {
+    const sorted = inOrder(
+      sortColumns((agents.data ?? []).map((agent) => columnOf(agent, view))),
+      order.current,
+    )
+    order.current = sorted.map(({ agent }) => agent.agent_type)
+    return sorted
+  }, [agents.data, view])
   const savedCellAt = useMemo(() => cached((server, column) => cellOf(server, column, undefined)), [])
   const cellAt = useMemo(
     () =>
@@ -57,6 +62,15 @@ export function useGrid(view: View): Grid {
     () => ({ servers, columns, staged, cellAt, savedCellAt, error: failed, isPending: isWaiting }),
     [servers, columns, staged, cellAt, savedCellAt, failed, isWaiting],
   )
+}
+
+/** Columns stay where they were when the page was opened, whatever is written meanwhile. New ones come last. */
+function inOrder(columns: readonly Column[], order: readonly string[]): Column[] {
+  const place = ({ agent }: Column) => {
+    const at = order.indexOf(agent.agent_type)
+    return at < 0 ? order.length : at
+  }
+  return columns.toSorted((a, b) => place(a) - place(b))
 }
 
 /** Servers and columns stay the same objects until they change, so a cell is computed once. */

@@ -18,6 +18,7 @@ export function Figures({ window }: { readonly window: Window }) {
   const { calls, latency_ms } = summary ?? {}
   if (error) return <ErrorState error={error} />
   const failed = calls && calls.error + calls.timeout
+  const isEmpty = calls?.total === 0
   const rate = calls ? calls.total / MINUTES[window] : 0
   return (
     <section className={`card ${css.figures}`} aria-label={t('figures')}>
@@ -26,20 +27,20 @@ export function Figures({ window }: { readonly window: Window }) {
         value={count(calls?.total)}
         note={calls && t('perMinute', { rate: rate < 10 ? rate.toFixed(1) : Math.round(rate) })}
       >
-        <Spark kind="bars" color="g-pulse" values={points.map((point) => point.calls)} />
+        {!isEmpty && <Spark kind="bars" color="g-pulse" values={points.map((point) => point.calls)} />}
       </Figure>
       <Figure
         label={t('errors')}
         value={share(calls && (calls.total === 0 ? null : calls.error_rate))}
         note={failed !== undefined && t('errorCalls', { count: failed })}
       >
-        <Spark kind="bars" color="g-err" values={points.map((point) => point.errors)} />
+        {!isEmpty && <Spark kind="bars" color="g-err" values={points.map((point) => point.errors)} />}
       </Figure>
       <Figure label={t('median')} value={duration(latency_ms?.p50)}>
-        <Spark kind="line" color="g-p50" values={points.map(({ p50 }) => p50)} />
+        {!isEmpty && <Spark kind="line" color="g-p50" values={points.map(({ p50 }) => p50)} />}
       </Figure>
       <Figure label={t('p95')} value={duration(latency_ms?.p95)}>
-        <Spark kind="line" color="g-p95" values={points.map(({ p95 }) => p95)} />
+        {!isEmpty && <Spark kind="line" color="g-p95" values={points.map(({ p95 }) => p95)} />}
       </Figure>
       <Context />
     </section>

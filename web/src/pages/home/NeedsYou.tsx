@@ -49,8 +49,7 @@ function Item({ notice }: { readonly notice: Notice }) {
         <span className="cut">{name}</span>
       </span>
       <span className={css.text} title={notice.text}>
-        {text}
-        {evidence && <span className={`mono ${tone} ${css.evidence}`}>{evidence}</span>}
+        {text} {evidence && <span className={`mono ${tone} ${css.evidence}`}>{evidence}</span>}
       </span>
       <span className={css.actions}>
         <Actions notice={notice} name={name} />

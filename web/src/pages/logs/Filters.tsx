@@ -1,4 +1,5 @@
 import { Popover, Select, TextInput } from '@mantine/core'
+import { useState } from 'react'
 import { useServers } from '../../data/servers.ts'
 import { count } from '../../format/format.ts'
 import { Act, IconAct } from '../../parts/controls/Act.tsx'
@@ -20,9 +21,11 @@ const MATCHES = [
   { value: 'mark', label: t('mark') },
 ] as const
 
+/** On a phone only the search, until the others are asked for. */
 export function Filters({ choice, change, matches }: Props) {
+  const [isOpen, setOpen] = useState(false)
   return (
-    <search className={css.filters} aria-label={t('filters')}>
+    <search className={css.filters} aria-label={t('filters')} data-open={isOpen || undefined}>
       <Servers chosen={choice.servers} onChange={(servers) => change({ servers })} />
       <Pick
         label={t('level')}
@@ -63,6 +66,9 @@ export function Filters({ choice, change, matches }: Props) {
           )
         }
       />
+      <span className={css.toggle}>
+        <Act onClick={() => setOpen(!isOpen)}>{isOpen ? t('fewerFilters') : t('filters')}</Act>
+      </span>
       <Seg
         label={t('show')}
         value={choice.matches}
@@ -105,7 +111,8 @@ function Pick<T extends string>({ label, width, value, options, onChange }: Pick
         if (found) onChange(found.value)
       }}
       leftSection={<span className={css.pickLabel}>{label}</span>}
-      leftSectionWidth={label.length * 6.5 + 14}
+      leftSectionPointerEvents="none"
+      leftSectionWidth={label.length * 7 + 20}
       comboboxProps={{ width: 'max-content', position: 'bottom-start' }}
     />
   )
@@ -125,7 +132,7 @@ function Servers({ chosen, onChange }: ServersProps) {
     <Popover position="bottom-start" trapFocus returnFocus>
       <Popover.Target>
         <button type="button" className={css.servers}>
-          <span className={css.pickLabel}>{t('servers')}</span>
+          <span>{t('servers')}</span>
           {chosen.length === 0
             ? t('allServers', { count: all })
             : t('someServers', { count: chosen.length, all })}

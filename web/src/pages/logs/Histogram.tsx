@@ -45,6 +45,7 @@ export function Histogram({ data, onZoom, fixed, onWhole }: Props) {
     if (to - from > 0.01) onZoom(Math.round(first + from * range), Math.round(first + to * range))
   }
   const sums = sumsOf(data)
+  const isEmpty = data !== undefined && sums.info + sums.warn + sums.error === 0
   const name = data?.step_s === 60 ? t('linesPerMinute') : t('linesPer', { step: whole(data?.step_s ?? 30) })
   const far = data && Date.parse(data.until) - Date.parse(data.since) < 600_000 ? seconds : clock
   return (
@@ -63,38 +64,31 @@ export function Histogram({ data, onZoom, fixed, onWhole }: Props) {
               {t('wholeRange', { since: sinceLabel(fixed) })}
             </Act>
           )}
-          {data && t('dragToZoom', { from: far(data.since), to: far(data.until) })}
+          {data && !isEmpty && t('dragToZoom', { from: far(data.since), to: far(data.until) })}
         </span>
       </div>
-      <div
-        className={css.bars}
-        onPointerDown={(event) => {
-          event.currentTarget.setPointerCapture(event.pointerId)
-          setDrag([shareAt(event), shareAt(event)])
-        }}
-        onPointerMove={(event) => drag && setDrag([drag[0], shareAt(event)])}
-        onPointerUp={end}
-      >
-        <canvas
-          ref={canvas}
-          role="img"
-          aria-label={t('histogramLabel', {
-            name,
-            info: sums.info,
-            warn: sums.warn,
-            error: sums.error,
-          })}
-        />
-        {drag && (
-          <span
-            className={css.drag}
-            style={{
-              left: `${Math.min(...drag) * 100}%`,
-              width: `${Math.abs(drag[1] - drag[0]) * 100}%`,
-            }}
-          />
-        )}
-      </div>
+      {!isEmpty && (
+        <div
+          className={css.bars}
+          onPointerDown={(event) => {
+            event.currentTarget.setPointerCapture(event.pointerId)
+            setDrag([shareAt(event), shareAt(event)])
+          }}
+          onPointerMove={(event) => drag && setDrag([drag[0], shareAt(event)])}
+          onPointerUp={end}
+        >
+          <canvas ref={canvas} role="img" aria-label={t('histogramLabel', { name, ...sums })} />
+          {drag && (
+            <span
+              className={css.drag}
+              style={{
+                left: `${Math.min(...drag) * 100}%`,
+                width: `${Math.abs(drag[1] - drag[0]) * 100}%`,
+              }}
+            />
+          )}
+        </div>
+      )}
     </div>
   )
 }

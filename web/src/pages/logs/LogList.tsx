@@ -1,3 +1,4 @@
+import { useMediaQuery } from '@mantine/hooks'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type MouseEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { useServers } from '../../data/servers.ts'
@@ -17,6 +18,9 @@ import { rowsOf } from './rows.ts'
 import { useShown, type View } from './use-view.ts'
 
 const ROW = 21
+/** Under 700 px the message stands below the rest, and is as high as it needs. */
+const NARROW = '(max-width: 700px)'
+const NARROW_ROW = 46
 /** So near the end the view follows, and so near the beginning older lines are read. */
 const NEAR_END = 2 * ROW
 const NEAR_START = 40 * ROW
@@ -37,11 +41,13 @@ export function LogList({ view, choice, selected, onSelect, onAround, onShowAll 
   const names = useNames()
   const { lines, waiting, before } = useShown(view)
   const { pause } = view
+  const isNarrow = useMediaQuery(NARROW) ?? false
+  const wrap = choice.wrap || isNarrow
   const rows = useMemo(() => rowsOf(lines, opened), [lines, opened])
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW,
+    estimateSize: () => (isNarrow ? NARROW_ROW : ROW),
     overscan: 12,
     useFlushSync: false,
   })
@@ -59,7 +65,14 @@ export function LogList({ view, choice, selected, onSelect, onAround, onShowAll 
     heightBefore.current = element.scrollHeight
   }, [lines, pause, before])
   // biome-ignore lint/correctness/useExhaustiveDependencies: all heights change with it
-  useEffect(() => virtual.measure(), [choice.wrap])
+  useEffect(() => virtual.measure(), [wrap, isNarrow])
+  // Lines are measured after they are drawn.
+  const height = virtual.getTotalSize()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the end moves with it
+  useLayoutEffect(() => {
+    const element = scroller.current
+    if (element && !pause) element.scrollTop = element.scrollHeight
+  }, [height, pause])
 
   const onScroll = () => {
     const element = scroller.current
@@ -108,7 +121,7 @@ export function LogList({ view, choice, selected, onSelect, onAround, onShowAll 
         aria-label={t('list')}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it can be focused
         tabIndex={0}
-        data-wrap={choice.wrap || undefined}
+        data-wrap={wrap || undefined}
         data-timeless={choice.timeless || undefined}
         onScroll={onScroll}
         onWheel={({ deltaY }) => onUser(deltaY < 0)}
@@ -122,7 +135,7 @@ export function LogList({ view, choice, selected, onSelect, onAround, onShowAll 
         }}
         onClick={onClick}
       >
-        <div className={css.inner} style={{ height: virtual.getTotalSize() }}>
+        <div className={css.inner} style={{ height }}>
           {virtual.getVirtualItems().map(({ index, start }) => {
             const row = rows[index]
             return (
@@ -132,7 +145,7 @@ export function LogList({ view, choice, selected, onSelect, onAround, onShowAll 
                   row={row}
                   index={index}
                   start={start}
-                  measure={choice.wrap ? virtual.measureElement : undefined}
+                  measure={wrap ? virtual.measureElement : undefined}
                   name={names.get(row.line.server_id ?? '') ?? row.line.server_id}
                   sought={choice.q.trim()}
                   isSelected={row.line.id !== null && row.line.id === selected}

@@ -42,10 +42,12 @@ export function Tools({ choice, change, view, counts }: Props) {
   return (
     <div className={css.head}>
       <PageHead title={t('title')} count={<State view={view} />}>
-        <IconAct icon="wrap" label={t('wrap')} onClick={() => change({ wrap: !choice.wrap })} />
-        <Act look="quiet" icon="link" onClick={() => copy().catch(showFailure)}>
-          {t('copyLink')}
-        </Act>
+        <span className="row wide-only">
+          <IconAct icon="wrap" label={t('wrap')} onClick={() => change({ wrap: !choice.wrap })} />
+          <Act look="quiet" icon="link" onClick={() => copy().catch(showFailure)}>
+            {t('copyLink')}
+          </Act>
+        </span>
         <Menu>
           <Menu.Target>
             <Button leftSection={<Icon name="download" size={14} />}>{t('download')}</Button>

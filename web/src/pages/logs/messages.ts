@@ -28,6 +28,7 @@ export const t = texts('logs', {
   clearAction: { one: 'Clear {lines} line', other: 'Clear {lines} lines' },
   clearWord: 'clear',
   cleared: { one: '{lines} line was cleared', other: '{lines} lines were cleared' },
+  fewerFilters: 'Fewer filters',
   filters: 'Filters',
   servers: 'Servers',
   allServers: 'all {count}',

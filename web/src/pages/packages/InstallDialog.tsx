@@ -88,7 +88,7 @@ export function InstallDialog({ found, onInstall, onClose }: Props) {
           checked={allow_scripts}
           onChange={() => setScripts(!allow_scripts)}
         />
-        <div className={css.actions}>
+        <div className="dialog-foot">
           <Act look="quiet" size="md" onClick={onClose}>
             {t('cancel')}
           </Act>

@@ -40,7 +40,7 @@ export function SaveDialog({ server, tool, args, onClose }: Props) {
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />
-        <div className={css.actions}>
+        <div className="dialog-foot">
           <Act look="quiet" size="md" onClick={onClose}>
             {t('cancel')}
           </Act>

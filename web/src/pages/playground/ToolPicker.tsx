@@ -34,6 +34,7 @@ interface Props {
 /** The server, its tools, saved calls, and what was run. */
 export function ToolPicker({ servers, server, tools, tool, onServer, onTool, onSaved, onReplay }: Props) {
   const [words, setWords] = useState('')
+  const [isOpen, setOpen] = useState(false)
   const { data: figures = [] } = useToolMetrics('7d', server?.id)
   const wanted = words.toLowerCase()
   const found = tools?.filter(({ name, title, description }) =>
@@ -41,7 +42,11 @@ export function ToolPicker({ servers, server, tools, tool, onServer, onTool, onS
   )
   const shown = server && shownStatus(server)
   return (
-    <section className={css.picker} aria-label={t('toolList')}>
+    <section
+      className={css.picker}
+      aria-label={t('toolList')}
+      data-picked={(tool !== '' && words === '' && !isOpen) || undefined}
+    >
       <div className={css.top}>
         <Select
           aria-label={t('server')}
@@ -70,14 +75,17 @@ export function ToolPicker({ servers, server, tools, tool, onServer, onTool, onS
         />
         {tools && <span className="xs muted">{t('tools', { count: tools.length })}</span>}
       </div>
-      <ul className={css.tools}>
+      <ul className={css.tools} aria-label={t('find')}>
         {found?.map(({ name }) => (
           <li key={name}>
             <button
               type="button"
               className={css.tool}
               aria-current={name === tool || undefined}
-              onClick={() => onTool(name)}
+              onClick={() => {
+                setOpen(false)
+                onTool(name)
+              }}
             >
               <span className="mono cut">{name}</span>
               <span className="xs muted">
@@ -86,14 +94,21 @@ export function ToolPicker({ servers, server, tools, tool, onServer, onTool, onS
             </button>
           </li>
         ))}
+        {tools && tools.length > 1 && (
+          <li className={css.others}>
+            <button type="button" className={`info ${css.tool}`} onClick={() => setOpen(true)}>
+              {t('otherTools', { count: tools.length - 1 })}
+            </button>
+          </li>
+        )}
         {found?.length === 0 && (
           <li className={`muted ${css.none}`}>{tools?.length === 0 ? t('noTools') : t('noTool')}</li>
         )}
       </ul>
-      <div className={css.rest}>
+      <section className={css.rest} aria-label={t('history')}>
         <Saved onSaved={onSaved} />
         <History onReplay={onReplay} />
-      </div>
+      </section>
     </section>
   )
 }

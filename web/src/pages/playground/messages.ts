@@ -6,6 +6,7 @@ export const t = texts('playground', {
   server: 'Server',
   tools: { one: '{count} tool', other: '{count} tools' },
   toolList: 'Tools',
+  otherTools: { one: '{count} other tool', other: '{count} other tools' },
   find: 'Find a tool',
   noTool: 'No tool matches.',
   noTools: 'This server has no tools.',

@@ -41,8 +41,7 @@ export function LogsTab({ server }: { readonly server: Server }) {
       {!stored && <Skeleton rows={8} height={21} />}
       {stored && lines.length === 0 && <EmptyState title={t('noLines')} text={t('noLinesText')} />}
       {lines.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reachable with the keyboard
-        <div className={css.lines} tabIndex={0} role="log" aria-label={t('logs')}>
+        <div className={css.lines} role="log" aria-label={t('logs')}>
           {lines.map((line, index) => (
             <LineRow key={line.id ?? `fresh-${lines.length - index}`} line={line} />
           ))}

@@ -44,7 +44,7 @@ export function TrafficTab({ server }: { readonly server: Server }) {
         </EmptyState>
       )}
       {calls && calls.length > 0 && (
-        <Table label={t('traffic')}>
+        <Table label={t('traffic')} least={520}>
           <thead>
             <tr>
               <Head width={84}>{t('at')}</Head>

@@ -7,8 +7,10 @@ import { useKeys } from '../../keyboard/keys.ts'
 import { PageHead } from '../../parts/content/PageHead.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { Seg } from '../../parts/controls/Seg.tsx'
+import type { Tone } from '../../parts/marks/Glyph.tsx'
 import { Icon } from '../../parts/marks/icons.tsx'
 import { Keys } from '../../parts/marks/Keys.tsx'
+import { causeOf } from '../../parts/server/cause.ts'
 import { TryAll } from '../../parts/server/TryAll.tsx'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
 import { ErrorState } from '../../parts/states/ErrorState.tsx'
@@ -63,7 +65,8 @@ function Listed({ servers }: { readonly servers: readonly Server[] }) {
   const toolNames = useToolNames(servers, filter.tools.length > 0)
   const ofKind = (server: Server, wanted: (typeof KINDS)[number]) =>
     wanted === 'all' || (server.type === 'stdio') === (wanted === 'local')
-  const shown = servers.filter(
+  const sorted = useMemo(() => worstFirst(servers), [servers])
+  const shown = sorted.filter(
     (server) =>
       ofKind(server, kind) &&
       hasState(server, state) &&
@@ -130,6 +133,13 @@ function Listed({ servers }: { readonly servers: readonly Server[] }) {
       {chosen.length > 0 && <BulkBar servers={chosen} onClear={() => setSelected(new Set())} />}
     </>
   )
+}
+
+/** What does not work is on top, then what is not well. The others keep the order of their names. */
+function worstFirst(servers: readonly Server[]): readonly Server[] {
+  const tones = new Map(servers.map((server) => [server, causeOf(server)?.tone]))
+  const of = (wanted: Tone | undefined) => servers.filter((server) => tones.get(server) === wanted)
+  return [...of('err'), ...of('warn'), ...of(undefined)]
 }
 
 function NoServers({ onAdd }: { readonly onAdd: () => void }) {

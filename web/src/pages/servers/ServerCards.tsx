@@ -75,5 +75,6 @@ export function ServerCards({ servers, users, selected, onSelect }: ListProps) {
 function figuresOf({ tool_count, tool_tokens }: Server, p95: number | null | undefined): string {
   if (tool_count === null) return t('notListed')
   const facts = { tools: t('tools', { count: tool_count }), tokens: tokens(tool_tokens) }
-  return p95 ? t('cardFigures', { ...facts, p95: duration(p95) }) : t('cardTools', facts)
+  const text = p95 ? t('cardFigures', { ...facts, p95: duration(p95) }) : t('cardTools', facts)
+  return text.replace(/(?<!·) (?!·)/g, '\u00a0') // a line ends only between two figures
 }

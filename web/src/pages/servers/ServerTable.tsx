@@ -50,7 +50,7 @@ export function ServerTable({ servers, users, selected, onSelect }: ListProps) {
                 }
               />
             </Head>
-            <Head width="11%">{t('name')}</Head>
+            <Head width="17%">{t('name')}</Head>
             <Head>{t('status')}</Head>
             <Head width={78}>{t('kind')}</Head>
             <Head number width={74}>
@@ -59,7 +59,7 @@ export function ServerTable({ servers, users, selected, onSelect }: ListProps) {
             <Head number width={64}>
               {t('tokens')}
             </Head>
-            <Head width={100}>{t('agents')}</Head>
+            <Head width={116}>{t('agents')}</Head>
             <Head number width={66}>
               {t('p95')}
             </Head>

@@ -48,7 +48,7 @@ export function ExportDialog({ onClose }: { readonly onClose: () => void }) {
           error={isTried && isUsable && !isSame && t('passphraseDiffers')}
           onChange={({ currentTarget }) => setAgain(currentTarget.value)}
         />
-        <div className={css.formFoot}>
+        <div className="dialog-foot">
           <Act look="main" size="md" type="submit" changes busy={isBusy}>
             {t('exportAction')}
           </Act>

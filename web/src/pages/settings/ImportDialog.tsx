@@ -69,7 +69,7 @@ export function ImportDialog({ file, onClose }: Props) {
               </li>
             ))}
           </ul>
-          <div className={css.formFoot}>
+          <div className="dialog-foot">
             <Act look="main" size="md" changes busy={isPending} onClick={go}>
               {t('importAction')}
             </Act>
@@ -104,7 +104,7 @@ function Passphrase({ busy, error, onGiven }: PassphraseProps) {
         error={error}
         onChange={({ currentTarget }) => setTyped(currentTarget.value)}
       />
-      <div className={css.formFoot}>
+      <div className="dialog-foot">
         <Act look="main" size="md" type="submit" changes busy={busy}>
           {t('unlock')}
         </Act>

@@ -30,42 +30,40 @@ export function Keys() {
     })
   }
   const list = (
-    <div className={css.scroll}>
-      <Table label={t('keys')}>
-        <thead>
-          <tr>
-            <Head>{t('agent')}</Head>
-            <Head>{t('key')}</Head>
-            <Head>{t('created_at')}</Head>
-            <Head>{t('lastUsed')}</Head>
-            <Head label={t('actions')} />
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map(({ id, name, agent_type, created_at, last_used_at }) => (
-            <Row key={id}>
-              <Cell>
-                <span className="row">
-                  <Monogram name={nameOf(agent_type)} />
-                  {nameOf(agent_type)}
-                  {name !== agent_type && <span className="muted">{purposeOf(name)}</span>}
-                </span>
-              </Cell>
-              <Cell className="mono">{id}</Cell>
-              <Cell>
-                <Time at={created_at} />
-              </Cell>
-              <Cell>{last_used_at === null ? t('never') : <Time at={last_used_at} exact />}</Cell>
-              <Cell number>
-                <Act size="xs" look="danger" changes onClick={() => revoke(id, nameOf(agent_type))}>
-                  {t('revoke')}
-                </Act>
-              </Cell>
-            </Row>
-          ))}
-        </tbody>
-      </Table>
-    </div>
+    <Table label={t('keys')} least={600}>
+      <thead>
+        <tr>
+          <Head>{t('agent')}</Head>
+          <Head width={120}>{t('key')}</Head>
+          <Head width={110}>{t('created_at')}</Head>
+          <Head width={110}>{t('lastUsed')}</Head>
+          <Head number width={96} label={t('actions')} />
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map(({ id, name, agent_type, created_at, last_used_at }) => (
+          <Row key={id}>
+            <Cell>
+              <span className="row">
+                <Monogram name={nameOf(agent_type)} />
+                <span className="cut">{nameOf(agent_type)}</span>
+                {name !== agent_type && <span className="cut muted">{purposeOf(name)}</span>}
+              </span>
+            </Cell>
+            <Cell className="mono">{id}</Cell>
+            <Cell>
+              <Time at={created_at} />
+            </Cell>
+            <Cell>{last_used_at === null ? t('never') : <Time at={last_used_at} exact />}</Cell>
+            <Cell number>
+              <Act size="xs" look="danger" changes onClick={() => revoke(id, nameOf(agent_type))}>
+                {t('revoke')}
+              </Act>
+            </Cell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
   )
   return (
     <>

@@ -26,7 +26,7 @@ export function NewKey({ onClose }: { readonly onClose: () => void }) {
           <Shown label={t('key')} value={create.data.key} />
           <Shown label={t('gatewayAddress')} value={`${location.origin}/mcp`} />
           <p className="muted sm">{t.rich('newKeyUse', { header: <Header key="header" /> })}</p>
-          <div className={css.formFoot}>
+          <div className="dialog-foot">
             <Act look="main" size="md" onClick={onClose}>
               {t('done')}
             </Act>
@@ -42,6 +42,7 @@ export function NewKey({ onClose }: { readonly onClose: () => void }) {
           label={t('agent')}
           size="md"
           searchable
+          openOnFocus={false}
           data-autofocus
           data={agents.map((agent) => ({ value: agent.agent_type, label: agent.name }))}
           value={agentType}
@@ -56,7 +57,7 @@ export function NewKey({ onClose }: { readonly onClose: () => void }) {
           error={create.error?.message}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />
-        <div className={css.formFoot}>
+        <div className="dialog-foot">
           <Act
             look="main"
             size="md"

@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef } from 'react'
 import { Act } from '../../parts/controls/Act.tsx'
 import css from './CallList.module.css'
-import type { Row } from './groups.ts'
+import { type Row, scaleOf } from './groups.ts'
 import { t } from './messages.ts'
 import rowCss from './rows.module.css'
 import { CallRow, GroupRow } from './rows.tsx'
@@ -72,6 +72,8 @@ export function CallList({ rows, selected, isFollowing, waiting, older, ...on }:
     onFollow(element.scrollHeight - element.scrollTop - element.clientHeight <= NEAR)
   }
   const items = virtual.getVirtualItems()
+  const { startIndex = 0, endIndex = 0 } = virtual.range ?? {}
+  const stepMs = scaleOf(rows.slice(startIndex, endIndex + 1))
   const reachable = index >= 0 ? index : items[items.length - 1]?.index
   return (
     <div className={css.frame}>
@@ -104,6 +106,7 @@ export function CallList({ rows, selected, isFollowing, waiting, older, ...on }:
                 {row.kind === 'group' ? (
                   <GroupRow
                     group={row.group}
+                    stepMs={stepMs}
                     isOpen={row.isOpen}
                     tabIndex={tabIndex}
                     onToggle={() => on.onToggle(row.group.key)}
@@ -112,6 +115,7 @@ export function CallList({ rows, selected, isFollowing, waiting, older, ...on }:
                   <CallRow
                     call={row.call}
                     group={row.group}
+                    stepMs={stepMs}
                     isSelected={row.call.id === selected}
                     tabIndex={tabIndex}
                     onSelect={() => on.onSelect(row.call.id)}

@@ -58,7 +58,8 @@ export function Detail({ id, listed, onClose }: Props) {
         </span>
         <IconAct icon="close" label={t('close')} onClick={onClose} />
       </header>
-      <div className={css.body}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it can be focused */}
+      <section className={css.body} aria-label={t('detail')} tabIndex={0}>
         {call && <Facts call={call} error_message={data?.error_message} />}
         {!call && !error && mayChange && <Skeleton rows={5} />}
         {!call && !mayChange && <p className="muted">{t('gone')}</p>}
@@ -66,7 +67,7 @@ export function Detail({ id, listed, onClose }: Props) {
         {error && <ErrorState error={error} />}
         {data && <Payload call={data} />}
         {call && <Origin call={call} />}
-      </div>
+      </section>
       {call && (
         <Foot call={call} detail={data} route={server?.type === 'http' ? 'http-servers' : 'servers'} />
       )}

@@ -57,6 +57,7 @@ export function Strip({ range, onRange, note }: Props) {
     onRange({ since, until: Math.min(begin + whole, until) })
   }
   const sum = (field: 'calls' | 'errors') => points.reduce((total, point) => total + point[field], 0)
+  const isEmpty = points.length > 0 && sum('calls') + sum('errors') === 0
   return (
     <div className={css.strip}>
       <div className={css.legend}>
@@ -75,40 +76,44 @@ export function Strip({ range, onRange, note }: Props) {
         ) : (
           points.length > 0 && (
             <span className={css.hint}>
-              {t('dragHint', { from: clock(begin * 1000), to: clock((begin + whole) * 1000) })}
+              {isEmpty
+                ? t('noCalls')
+                : t('dragHint', { from: clock(begin * 1000), to: clock((begin + whole) * 1000) })}
             </span>
           )
         )}
       </div>
-      <div className={css.plot}>
-        <canvas
-          ref={canvas}
-          className={css.canvas}
-          role="img"
-          tabIndex={0}
-          aria-label={t('strip', { count: sum('calls'), errors: sum('errors') })}
-          onKeyDown={onKey}
-          onPointerDown={(event) => {
-            event.currentTarget.setPointerCapture(event.pointerId)
-            setDrag([indexAt(event), indexAt(event)])
-          }}
-          onPointerMove={(event) => drag && setDrag([drag[0], indexAt(event)])}
-          onPointerUp={() => {
-            if (drag) onRange(rangeOf(...drag))
-            setDrag(undefined)
-          }}
-          onPointerCancel={() => setDrag(undefined)}
-        />
-        {selected && whole > 0 && (
-          <span
-            className={css.selection}
-            style={{
-              left: `${Math.max(0, (selected.since - begin) / whole) * 100}%`,
-              right: `${Math.max(0, 1 - (selected.until - begin) / whole) * 100}%`,
+      {!isEmpty && (
+        <div className={css.plot}>
+          <canvas
+            ref={canvas}
+            className={css.canvas}
+            role="img"
+            tabIndex={0}
+            aria-label={t('strip', { count: sum('calls'), errors: sum('errors') })}
+            onKeyDown={onKey}
+            onPointerDown={(event) => {
+              event.currentTarget.setPointerCapture(event.pointerId)
+              setDrag([indexAt(event), indexAt(event)])
             }}
+            onPointerMove={(event) => drag && setDrag([drag[0], indexAt(event)])}
+            onPointerUp={() => {
+              if (drag) onRange(rangeOf(...drag))
+              setDrag(undefined)
+            }}
+            onPointerCancel={() => setDrag(undefined)}
           />
-        )}
-      </div>
+          {selected && whole > 0 && (
+            <span
+              className={css.selection}
+              style={{
+                left: `${Math.max(0, (selected.since - begin) / whole) * 100}%`,
+                right: `${Math.max(0, 1 - (selected.until - begin) / whole) * 100}%`,
+              }}
+            />
+          )}
+        </div>
+      )}
     </div>
   )
 }

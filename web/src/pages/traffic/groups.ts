@@ -1,6 +1,6 @@
 import type { TrafficCall } from '../../data/traffic.ts'
 
-/** Calls of one session without a long pause, with a time axis of their own. */
+/** Calls of one session without a long pause. */
 export interface Group {
   readonly key: string
   readonly agent_type: string | null
@@ -9,8 +9,6 @@ export interface Group {
   readonly from: number
   readonly calls: readonly TrafficCall[]
   readonly spanMs: number
-  /** The axis has four parts of this length. */
-  readonly stepMs: number
 }
 
 export type Row =
@@ -57,12 +55,12 @@ function groupOf(from: number, end: number, calls: readonly TrafficCall[]): Grou
     from,
     calls,
     spanMs: end - from,
-    stepMs: niceStep((end - from) / 4),
   }
 }
 
-/** The next of 1, 2, 5, 10, 20, 50 … ms. */
-function niceStep(ms: number): number {
+/** The axis of every row in view has four parts of this length: the next of 1, 2, 5, 10, 20, 50 … ms that shows the longest. */
+export function scaleOf(inView: readonly Row[]): number {
+  const ms = Math.max(1, ...inView.map(({ group }) => group.spanMs)) / 4
   const power = 10 ** Math.floor(Math.log10(Math.max(1, ms)))
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= ms) ?? 10 * power
 }
@@ -79,10 +77,8 @@ export function rowsOf(groups: readonly Group[], closed: ReadonlySet<string>): R
 const callRows = (group: Group): Row[] =>
   group.calls.map((call) => ({ kind: 'call', key: call.id, call, group }))
 
-/** Without groups: each call has an axis as long as the longest. */
-export function flatRowsOf(calls: readonly TrafficCall[]): Row[] {
-  const longest = Math.max(1, ...calls.map(({ duration_ms }) => duration_ms ?? 0))
-  return calls.flatMap((call) =>
-    callRows({ ...groupOf(startOf(call), startOf(call) + longest, [call]), key: 'flat' }),
+/** Without groups: the axis of each call begins with it. */
+export const flatRowsOf = (calls: readonly TrafficCall[]): Row[] =>
+  calls.flatMap((call) =>
+    callRows({ ...groupOf(startOf(call), startOf(call) + (call.duration_ms ?? 0), [call]), key: 'flat' }),
   )
-}

@@ -18,6 +18,7 @@ export const t = texts('traffic', {
   coldStart: 'cold start',
   server: 'server',
   error: 'error',
+  noCalls: 'No calls in the last hour',
   dragHint: '{from} to {to}, drag to select',
   selected: '{from} to {to}',
   strip: {

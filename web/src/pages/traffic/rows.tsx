@@ -23,13 +23,15 @@ export const isFailed = ({ status }: TrafficCall): boolean => status === 'error'
 
 interface GroupProps {
   readonly group: Group
+  /** The axis has four parts of this length. */
+  readonly stepMs: number
   readonly isOpen: boolean
   readonly tabIndex: number
   readonly onToggle: () => void
 }
 
 /** The head of a group: the agent, its session, and the axis of its calls. */
-export function GroupRow({ group, isOpen, tabIndex, onToggle }: GroupProps) {
+export function GroupRow({ group, stepMs, isOpen, tabIndex, onToggle }: GroupProps) {
   const name = useAgentName(group.agent_type)
   return (
     <button
@@ -43,14 +45,14 @@ export function GroupRow({ group, isOpen, tabIndex, onToggle }: GroupProps) {
         <Icon name={isOpen ? 'down' : 'right'} />
         <Monogram name={name} />
         <b className="strong cut">{name}</b>
-        <span className="muted sm cut">
+        <span className={`muted sm cut ${css.about}`}>
           {group.session_id !== null && `${t('session', { id: shortSession(group.session_id) })} · `}
           {t('groupCalls', { count: group.calls.length })} · {duration(group.spanMs)}
         </span>
       </span>
       <span className={`${css.axis} muted xs`} aria-hidden="true">
         {[0, 1, 2, 3].map((part) => (
-          <span key={part}>{part === 0 ? '0' : duration(part * group.stepMs)}</span>
+          <span key={part}>{part === 0 ? '0' : duration(part * stepMs)}</span>
         ))}
       </span>
       <span className={`muted sm num ${css.at}`}>{seconds(group.from)}</span>
@@ -61,12 +63,13 @@ export function GroupRow({ group, isOpen, tabIndex, onToggle }: GroupProps) {
 interface CallProps {
   readonly call: TrafficCall
   readonly group: Group
+  readonly stepMs: number
   readonly isSelected: boolean
   readonly tabIndex: number
   readonly onSelect: () => void
 }
 
-export function CallRow({ call, group, isSelected, tabIndex, onSelect }: CallProps) {
+export function CallRow({ call, group, stepMs, isSelected, tabIndex, onSelect }: CallProps) {
   const { servers = [] } = useServers()
   const server = servers.find(({ id }) => id === call.server_id)?.name ?? call.server_id ?? t('noServer')
   return (
@@ -82,7 +85,7 @@ export function CallRow({ call, group, isSelected, tabIndex, onSelect }: CallPro
       <span className={`mono muted ${css.time}`}>{millis(call.started_at)}</span>
       <span className={`cut ${css.server}`}>{server}</span>
       <span className="mono cut">{call.tool}</span>
-      <Bars call={call} group={group} />
+      <Bars call={call} from={group.from} stepMs={stepMs} />
       <span className="num">
         {call.status === 'running' ? <Elapsed call={call} /> : duration(call.duration_ms)}
       </span>
@@ -93,8 +96,15 @@ export function CallRow({ call, group, isSelected, tabIndex, onSelect }: CallPro
   )
 }
 
+interface BarsProps {
+  readonly call: TrafficCall
+  /** Where the axis begins. */
+  readonly from: number
+  readonly stepMs: number
+}
+
 /** Grey: in Toolroom. Amber: the start of the server. Blue: in the server, or red if the call failed. */
-function Bars({ call, group: { from, stepMs } }: { readonly call: TrafficCall; readonly group: Group }) {
+function Bars({ call, from, stepMs }: BarsProps) {
   const whole = stepMs * 4
   const percent = (ms: number) => `${Math.min(100, (ms / whole) * 100)}%`
   const at = startOf(call) - from

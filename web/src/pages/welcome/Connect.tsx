@@ -44,10 +44,11 @@ export function Connect({ welcome: { found = [], state, connect, set, go } }: { 
       </section>
       <div className={css.foot}>
         <span className="right" />
-        <Act iconAfter="right" look="quiet" size="md" onClick={() => go('2')}>
+        <Act look="quiet" size="md" onClick={() => go('2')}>
           {t('back')}
         </Act>
         <Act
+          iconAfter="right"
           look="main"
           size="md"
           changes

@@ -170,10 +170,8 @@ function Preview({ items }: { readonly items: readonly ImportItem[] }) {
         {items.map(({ name, command, found_in, variants }) => (
           <li key={name}>
             <div className="row">
-              <b className="strong cut grow">{name}</b>
-              {[...new Set(found_in.map(({ agent_type }) => agent_type))].map((type) => (
-                <Monogram key={type} name={nameOf(type)} />
-              ))}
+              <b className="strong grow">{name}</b>
+              <Users names={[...new Set(found_in.map(({ agent_type }) => agent_type))].map(nameOf)} />
             </div>
             <div className={variants.length > 0 ? 'warn sm cut' : 'muted sm cut'}>
               {command === null ? t('remote') : command.split(/[\\/]/).at(-1)}
@@ -183,6 +181,24 @@ function Preview({ items }: { readonly items: readonly ImportItem[] }) {
         ))}
       </ul>
     </section>
+  )
+}
+
+const SHOWN_USERS = 3
+
+function Users({ names }: { readonly names: readonly string[] }) {
+  const others = names.slice(SHOWN_USERS)
+  return (
+    <>
+      {names.slice(0, SHOWN_USERS).map((name) => (
+        <Monogram key={name} name={name} />
+      ))}
+      {others.length > 0 && (
+        <span className="muted xs" title={others.join(', ')}>
+          +{others.length}
+        </span>
+      )}
+    </>
   )
 }
 

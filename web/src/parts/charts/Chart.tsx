@@ -82,7 +82,7 @@ function optionsOf(lines: readonly Omit<Line, 'values'>[], look: Look): uPlot.Op
   return {
     width,
     height,
-    padding: [8, 6, 0, 0],
+    padding: [8, 18, 0, 0], // half of the last label stands beyond the axis
     legend: { show: false },
     cursor: { sync: { key: sync }, y: false, points: { size: 5 }, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, max) => [0, niceAbove(max)] } },

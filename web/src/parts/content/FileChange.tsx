@@ -62,7 +62,7 @@ export function FileFacts({ reload, warnings }: Facts) {
       {reload && (
         <>
           <dt>{t('afterwards')}</dt>
-          <dd className={css.sentence}>{reload}</dd>
+          <dd>{reload.charAt(0).toUpperCase() + reload.slice(1)}</dd>
         </>
       )}
       {warnings.map((warning) => (
@@ -204,25 +204,23 @@ export function FileChangeDialog({ title, action: given, onClose }: Props) {
           <FilePreview key={file.path} file={file} />
         ))}
       </div>
-      <div className={css.foot}>
-        <span className="muted sm">
+      <div className="dialog-foot">
+        <span className="muted sm grow">
           {t('secrets')} {isConnect && t.rich('restores', { disconnect: <b key="b">{t('disconnect')}</b> })}
         </span>
-        <div className={css.actions}>
-          <Act look="quiet" size="md" onClick={onClose}>
-            {t('cancel')}
-          </Act>
-          <Act
-            look="main"
-            size="md"
-            changes
-            busy={busy}
-            blocked={changed.length === 0 ? t('nothing') : undefined}
-            onClick={() => void write()}
-          >
-            {t('write', { count: Math.max(1, changed.length) })}
-          </Act>
-        </div>
+        <Act look="quiet" size="md" onClick={onClose}>
+          {t('cancel')}
+        </Act>
+        <Act
+          look="main"
+          size="md"
+          changes
+          busy={busy}
+          blocked={changed.length === 0 ? t('nothing') : undefined}
+          onClick={() => void write()}
+        >
+          {t('write', { count: Math.max(1, changed.length) })}
+        </Act>
       </div>
     </Modal>
   )

@@ -4,11 +4,25 @@ import css from './Table.module.css'
 
 /** The pieces of a table: no zebra, no vertical lines, numbers at the right, `–` for none. */
 
-export function Table({ label, children }: { readonly label: string; readonly children: ReactNode }) {
-  return (
-    <table className={css.table} aria-label={label}>
+interface TableProps {
+  readonly label: string
+  /** Where there is less room, the table scrolls sideways. */
+  readonly least?: number
+  readonly children: ReactNode
+}
+
+export function Table({ label, least, children }: TableProps) {
+  const table = (
+    <table className={css.table} aria-label={label} style={{ minWidth: least }}>
       {children}
     </table>
+  )
+  if (least === undefined) return table
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it can be focused
+    <section className={css.scroll} aria-label={label} tabIndex={0}>
+      {table}
+    </section>
   )
 }
 

@@ -41,7 +41,7 @@ export function ConfirmDialog({ title, children, action, word, busy = false, onC
             autoComplete="off"
           />
         )}
-        <div className={css.actions}>
+        <div className="dialog-foot">
           <Act look="quiet" size="md" onClick={onClose}>
             {t('cancel')}
           </Act>

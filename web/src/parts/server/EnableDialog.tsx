@@ -72,7 +72,7 @@ export function EnableDialog({ servers, chosen: first = [], onClose }: Props) {
         {previews.map(({ data }) => data && <DiffView key={data.path} path={data.path} diff={data.diff} />)}
         {failed && <ErrorState error={failed} />}
         {files.length > 0 && <p className="muted sm">{t('backups')}</p>}
-        <div className={css.actions}>
+        <div className="dialog-foot">
           <Act look="quiet" size="md" onClick={onClose}>
             {t('cancel')}
           </Act>

@@ -29,7 +29,7 @@ export function ServerBoxes({ chosen, disabled = false, className, onToggle }: P
           onChange={({ currentTarget }) => setSought(currentTarget.value)}
         />
       )}
-      <div className={className}>
+      <section className={className} aria-label={t('theServers')}>
         {shown.map(({ id, name }) => (
           <Checkbox
             key={id}
@@ -42,7 +42,7 @@ export function ServerBoxes({ chosen, disabled = false, className, onToggle }: P
         {fitting.length > shown.length && (
           <p className="muted sm">{t('moreServers', { count: fitting.length - shown.length })}</p>
         )}
-      </div>
+      </section>
     </>
   )
 }

@@ -30,6 +30,7 @@ export const t = texts('server-parts', {
   traffic: 'Traffic',
   playground: 'Try its tools',
   tryIsolation: 'Try in isolation…',
+  theServers: 'Servers',
   enableIn: 'Enable in…',
   disable: 'Disable',
   enable: 'Enable',

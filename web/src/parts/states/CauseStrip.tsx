@@ -19,7 +19,7 @@ export function CauseStrip({ tone, sentence, evidence, advice, children }: Props
   return (
     <div className={`${css.strip} ${css[tone]}`}>
       <p className={css.text}>
-        <b className={css.sentence}>{sentence}</b>
+        <b className={css.sentence}>{sentence}</b>{' '}
         {evidence && <span className={`mono ${tone}`}>{evidence}</span>}
         {advice && <span>{typeof advice === 'string' ? asTyped(advice) : advice}</span>}
       </p>

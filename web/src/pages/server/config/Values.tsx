@@ -142,10 +142,11 @@ function NewValue({ name: given, isWanted, onAdd }: NewProps) {
           }}
         />
       </SuggestSecrets>
-      <Act size="sm" changes onClick={add}>
-        {t('addValue')}
-      </Act>
-      <span />
+      <span className={css.add}>
+        <Act size="sm" changes onClick={add}>
+          {t('addValue')}
+        </Act>
+      </span>
     </div>
   )
 }

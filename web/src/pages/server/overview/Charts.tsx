@@ -141,8 +141,20 @@ interface FigureProps extends DataProps {
   readonly lines: readonly (Line & { readonly shown: string })[]
 }
 
-/** The values in the title row are the legend. */
+/** The values in the title row are the legend. Without a value there is only this row. */
 function Figure({ server, window, data, title, format, lines }: FigureProps) {
+  const isEmpty = lines.every(({ values, bars }) =>
+    values.every((value) => value === null || (bars && value === 0)),
+  )
+  if (isEmpty)
+    return (
+      <figure className={`card ${css.figure}`}>
+        <figcaption className={css.caption}>
+          <span className="strong">{title}</span>
+          <span className="right sm muted">{t('noData')}</span>
+        </figcaption>
+      </figure>
+    )
   return (
     <figure className={`card ${css.figure}`}>
       <figcaption className={css.caption}>
@@ -173,8 +185,8 @@ function Figure({ server, window, data, title, format, lines }: FigureProps) {
 function Values({ data, window }: DataProps) {
   const shownTime = window === '5m' ? seconds : clock
   return (
-    <div className={`card ${css.scroll}`}>
-      <Table label={t(`last${window}`)}>
+    <div className="card">
+      <Table label={t(`last${window}`)} least={560}>
         <thead>
           <tr>
             <Head>{t('time')}</Head>

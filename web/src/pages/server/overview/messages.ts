@@ -33,6 +33,7 @@ export const t = texts('server-overview', {
   last24h: 'Last 24 hours',
   last7d: 'Last 7 days',
   shaded: 'the shaded part is when it was down',
+  noData: 'Nothing measured in this time',
   asTable: 'View as table',
   asCharts: 'View as charts',
   range: 'Range',

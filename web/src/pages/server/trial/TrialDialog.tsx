@@ -88,7 +88,7 @@ export function TrialDialog({ server, confinement: first, onClose }: Props) {
             onChange={(isolation_options) => setConfinement({ ...confinement, isolation_options })}
           />
         )}
-        <div className={css.actions}>
+        <div className="dialog-foot">
           <span className={`${css.status} ${isOutdated ? 'info' : 'muted'} sm`} role="status">
             {trial.isPending ? t('trying') : isOutdated ? t('outdated') : report && summaryOf(report)}
           </span>

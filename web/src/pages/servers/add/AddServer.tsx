@@ -114,7 +114,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
           </p>
         )}
         {add.error && <ErrorState error={add.error} />}
-        <div className={css.actions}>
+        <div className="dialog-foot">
           <Act look="quiet" size="md" onClick={close}>
             {t('cancel')}
           </Act>
