@@ -44,9 +44,13 @@ import {
 
 type Connection = Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'authorizer'>
 
+type Tested = Pick<HttpServer, 'id' | 'url' | 'headers' | 'transport'>
+
 interface Deps extends RegistryDeps<HttpServer>, Omit<ConnectionWatchDeps, 'beginTry'> {
   /** Tests a connection step by step. Never rejects, and takes at most 10 s. */
-  readonly testConnection: (options: Connection) => Promise<
+  readonly testConnection: (
+    options: Connection,
+  ) => Promise<
     Omit<ConnectionReport, 'error'> & { readonly error: Pick<LastError, 'code' | 'message' | 'hint'> | null }
   >
   readonly statsOf: (id: string) => Stats
@@ -138,10 +142,7 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
   }
 
   /** Connects once to a definition that is not registered. Nothing is stored, and no login is used. */
-  async trial({
-    url,
-    ...given
-  }: Pick<HttpServer, 'url' | 'headers' | 'transport'>): Promise<ConnectionReport> {
+  async trial({ url, ...given }: Omit<Tested, 'id'>): Promise<ConnectionReport> {
     const { references, secrets } = this.deps
     this.#trials += 1
     const id = `trial:http-${this.#trials}`
@@ -256,7 +257,7 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
     const startedAt = performance.now()
     const tried = this.#beginTry(server.id)
     const report = await this.#report(server)
-    tried(report.error)
+    tried(report.error && { ...report.error, action: report.error.action ?? undefined })
     this.#watches.get(server.id)?.tested(report, performance.now() - startedAt)
     return report
   }
@@ -266,9 +267,9 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
     return this.#reportOf(server, (resolved) => logins.authorizerFor(loginServerOf(resolved)))
   }
 
-  async #reportOf(
-    server: HttpServer,
-    authorizerOf?: (resolved: HttpServer) => Connection['authorizer'],
+  async #reportOf<T extends Tested>(
+    server: T,
+    authorizerOf?: (resolved: T) => Connection['authorizer'],
   ): Promise<ConnectionReport> {
     const { testConnection, references } = this.deps
     const obstacle = obstacleOf(server, references)

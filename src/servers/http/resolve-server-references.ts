@@ -22,7 +22,10 @@ export function resolveServer<T extends Pick<HttpServer, 'id' | 'url' | 'headers
 }
 
 /** Why a server cannot be reached, without a connection: a reference has no value, or one that does not fit. */
-export function obstacleOf(server: HttpServer, references: References): LastError | null {
+export function obstacleOf(
+  server: Pick<HttpServer, 'id' | 'url' | 'headers'>,
+  references: References,
+): LastError | null {
   try {
     resolveServer(server, references)
     return null
