@@ -5,6 +5,7 @@ import type { ConfigTarget } from './catalogue/agent-catalogue.ts'
 import { AGENTS, detect, isScope } from './catalogue/agent-catalogue.ts'
 import type { Agent } from './catalogue/agent-record.ts'
 import type { RegisteredServer } from './catalogue/server-definition.ts'
+import { planKeep } from './edit/drift-plan.ts'
 import type {
   BackupItem,
   ChangeReport,
@@ -14,7 +15,7 @@ import type {
   RestoreReport,
 } from './edit/edit.schema.ts'
 import { Edit, type EditDeps } from './edit/edit.service.ts'
-import { type CurrentConfig, planKeep } from './edit/entry-plan.ts'
+import type { CurrentConfig } from './edit/entry-plan.ts'
 import { FileWriter } from './edit/file-writer.ts'
 import { createRestore } from './edit/restore-files.ts'
 import { Undo } from './edit/undo-change.ts'

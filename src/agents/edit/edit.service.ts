@@ -19,7 +19,7 @@ import type {
   EntryInput,
   PutServers,
 } from './edit.schema.ts'
-import { type CurrentConfig, type Plan, planSet } from './entry-plan.ts'
+import { type CurrentConfig, namesIn, type Plan, planSet } from './entry-plan.ts'
 import {
   auditOf,
   currentConfig,
@@ -340,11 +340,6 @@ export class Edit {
     )
   }
 }
-
-/** The entries that change. */
-const namesIn = ({ added, updated, removed, takenNow, restored }: Plan): string[] => [
-  ...new Set([added, updated, removed, takenNow, restored].flat()),
-]
 
 export function publishChange(facts: FactBus, { agent, config }: ConfigTarget): void {
   const { scope, path } = config

@@ -9,7 +9,6 @@ import type { Patch } from '../diff/text-patch.ts'
 import type { FileRecord, OwnedEntry, TakenEntry } from '../files/ownership-store.ts'
 import type { Content } from '../files/read-config.ts'
 import type { Operation } from '../formats/apply-operations.ts'
-import { driftOf } from '../read/drift.ts'
 import { containersIn, type Entry, stepTo } from '../read/read-entries.ts'
 import { type DesiredEntry, entryValue, fieldChanges } from './desired-entry.ts'
 import type { ChangeReport } from './edit.schema.ts'
@@ -95,15 +94,10 @@ export function planSet(
   return draft.plan
 }
 
-/** What another program has changed or removed of ours is written again, or counts as ours as it is now. */
-export function planKeep(target: ConfigTarget, current: CurrentConfig, keep: 'mine' | 'theirs'): Plan {
-  const draft = new Draft(target, current)
-  const { entries, record } = current
-  for (const { name } of driftOf({ record, state: { entries, parseError: null, problem: null } }))
-    if (keep === 'mine') draft.writeAgain(name)
-    else draft.accept(name)
-  return draft.plan
-}
+/** The entries that change. */
+export const namesIn = ({ added, updated, removed, takenNow, restored }: Plan): string[] => [
+  ...new Set([added, updated, removed, takenNow, restored].flat()),
+]
 
 /** A plan that is being made, entry by entry. */
 export class Draft {

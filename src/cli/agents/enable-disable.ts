@@ -200,7 +200,7 @@ export interface ForAgents {
   readonly leaving: readonly string[]
 }
 
-/** Throws before anything is added if a file would be written and nobody can be asked. */
+/** Throws before anything is added if a file would be written and there is no terminal to ask on. */
 export async function forAgents({ api, given }: Context): Promise<ForAgents> {
   const list = given.flag('agents')
   if (list === undefined) return { body: {}, inFiles: [], leaving: [] }

@@ -1,11 +1,11 @@
-import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
+import { AppError } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
 import { MASK, maskUrl, secretsIn } from '../../kernel/secrets/mask-secrets.ts'
 import type { LastError } from '../../kernel/server-state.ts'
 import type { ToolList } from '../../kernel/tool-fields.ts'
 import type { HttpMcpClientOptions } from '../../mcp/transports/http/http-mcp-client.ts'
 import type { LoginProblem, LoginServer } from '../logins/login-record.ts'
-import { keptOAuth, maskOAuth } from '../logins/oauth-settings.ts'
+import { keptOAuth } from '../logins/oauth-settings.ts'
 import { secretNamesIn } from '../shared/definition/definition-references.ts'
 import { commandLine, type Diagnosis, explained } from '../shared/diagnosis.ts'
 import { keepMaskedUrl, keepMaskedValues } from '../shared/masked-values.ts'
@@ -23,6 +23,7 @@ import {
   NEVER_CONNECTED,
   type Tried,
 } from './connection-watch.ts'
+import { checkedHeaders, edited } from './edit-http-server.ts'
 import {
   type ConnectionReport,
   DEFAULTS,
@@ -34,13 +35,7 @@ import {
 import { HttpUpstream } from './http-upstream.ts'
 import { definitionOf, judgeHttp, type Shown, viewOf } from './http-view.ts'
 import type { LoginPort } from './login-wait.ts'
-import {
-  checkedUrl,
-  isSameOrigin,
-  loginServerOf,
-  obstacleOf,
-  resolveServer,
-} from './resolve-server-references.ts'
+import { checkedUrl, loginServerOf, obstacleOf, resolveServer } from './resolve-server-references.ts'
 
 type Connection = Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'authorizer'>
 
@@ -294,49 +289,6 @@ const NOT_TESTED: Omit<ConnectionReport, 'error'> = {
   protocol_version: null,
   server_info: null,
   tool_count: null,
-}
-
-function edited(current: HttpServer, update: HttpServerUpdate): Partial<HttpServer> {
-  const url = update.url === undefined ? current.url : checkedUrl(keepMaskedUrl(update.url, current.url))
-  const timeouts = { ...current.timeouts, ...update.timeouts }
-  const headers = headersFor(url, update.headers, current)
-  const oauth = oauthFor(url, update.oauth, current)
-  return { ...update, url, timeouts, headers, oauth, ...changedOffer(current, update) }
-}
-
-/** Secrets are sent only to the origin they were saved for. When the origin changes, the headers must be sent again. */
-function headersFor(
-  url: string,
-  given: HttpServerUpdate['headers'],
-  current: HttpServer,
-): Record<string, string> {
-  const moved = !isSameOrigin(url, current.url)
-  const masked = () => Object.fromEntries(Object.keys(current.headers).map((name) => [name, MASK]))
-  const next = given ?? (moved ? masked() : current.headers)
-  const kept = Object.entries(next).find(([, value]) => value === MASK)
-  if (moved && kept) {
-    const message = 'is a secret for the old origin, which is not sent to the new one'
-    throw invalidField(`/headers/${pointer(kept[0])}`, message, 'Send the headers in full, or {} for none')
-  }
-  return checkedHeaders(keepMaskedValues('headers', next, current.headers))
-}
-
-/** Its secrets stay at the origin they were saved for, too. */
-function oauthFor(url: string, given: HttpServerUpdate['oauth'], current: HttpServer): HttpServer['oauth'] {
-  if (given === null) return null
-  const moved = !isSameOrigin(url, current.url)
-  const next = given ?? (current.oauth && moved ? maskOAuth(current.oauth) : current.oauth)
-  return next && keptOAuth(next, current.oauth ?? undefined, moved)
-}
-
-/** Header names are case-insensitive, so `Authorization` beside `authorization` would be ambiguous. */
-function checkedHeaders(headers: Record<string, string>): Record<string, string> {
-  const seen = new Set<string>()
-  for (const name of Object.keys(headers)) {
-    if (seen.has(name.toLowerCase())) throw invalidField(`/headers/${pointer(name)}`, 'is given twice')
-    seen.add(name.toLowerCase())
-  }
-  return headers
 }
 
 /** The steps of a connection test as checks. */

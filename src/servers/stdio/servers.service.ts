@@ -1,12 +1,9 @@
-import { invalidField } from '../../kernel/errors.ts'
-import type { Isolation } from '../../kernel/isolation-options.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
 import { secretsIn } from '../../kernel/secrets/mask-secrets.ts'
 import type { Plan } from '../../kernel/server-plan.ts'
 import { secretNamesIn } from '../shared/definition/definition-references.ts'
 import { npxPackage } from '../shared/definition/npx-package.ts'
 import type { Diagnosis } from '../shared/diagnosis.ts'
-import { keepMaskedArgs, keepMaskedCommand, keepMaskedValues } from '../shared/masked-values.ts'
 import type { Stats } from '../shared/server-fields.ts'
 import { changedOffer, OFFER_DEFAULTS } from '../shared/tool-settings.ts'
 import { listText, ViewTexts } from '../shared/view-json-cache.ts'
@@ -16,10 +13,10 @@ import type { IsolationTrialInput } from './actions/isolation-trial.schema.ts'
 import { runtimesOf } from './actions/runtimes.ts'
 import { createTrials, type TryOut } from './actions/trial.ts'
 import { tryIsolation } from './actions/try-isolation.ts'
+import { edited, type InputDeps, runBy, startedBy } from './edit-server.ts'
 import type { ServerLife } from './instance-pool.ts'
-import { checkIsolation } from './isolation-settings.ts'
 import { type LifecycleDeps, ServerLifecycle } from './lifecycle.ts'
-import { DEFAULT_SETTINGS, needsRestart, type ProgramOf, planOf, settingsOver } from './run-settings.ts'
+import { needsRestart, type ProgramOf, planOf } from './run-settings.ts'
 import type { Server, ServerInput, ServerPatch, ServerView } from './servers.schema.ts'
 import { type ObstacleDeps, StartObstacles } from './start-obstacles.ts'
 import { StartedWith } from './started-with.ts'
@@ -38,21 +35,18 @@ import {
 
 interface Deps
   extends LifecycleDeps,
+    InputDeps,
     Pick<DiagnosisDeps, 'findProgram' | 'shellPath' | 'probe' | 'placeAbilities'>,
     Pick<ObstacleDeps, 'findProgramNow' | 'containerProblem'> {
   readonly linesDropped: (id: string) => number
   /** The agents whose files have an entry for the server. The same array until one of these files has changed. */
   readonly usedBy: (id: string) => readonly string[]
-  readonly packages: {
+  readonly packages: InputDeps['packages'] & {
     readonly programOf: ProgramOf
-    /** The program of the package to run. Throws when there is no such program, or several and no name is given. */
-    readonly binOf: (name: string, program: string | undefined) => string
     /** The installed version. Null if the package is not installed. */
     readonly versionOf: (name: string) => string | null
   }
   readonly statsOf: (id: string) => Stats
-  /** The isolation of new servers. */
-  readonly defaultIsolation: Isolation['isolation']
   readonly tryOut: TryOut
   /** Toolroom's own folders, which no isolated server sees. */
   readonly ownFolders: readonly string[]
@@ -143,7 +137,7 @@ export class Servers extends ServerLifecycle<Deps> {
   async add({ type: _, agents, ...input }: ServerInput, by: Caller): Promise<Server> {
     const { name, description = null, tags = [] } = input
     const offer = changedOffer(OFFER_DEFAULTS, input)
-    const fields = { name, ...this.#startedBy(input), description, tags, ...offer }
+    const fields = { name, ...startedBy(input, this.deps), description, tags, ...offer }
     return this.deps.adding(agents, by, async () => {
       const server = await this.insert(fields, by)
       this.#register(server)
@@ -164,7 +158,7 @@ export class Servers extends ServerLifecycle<Deps> {
       const after = await this.edit(
         id,
         revision,
-        (current) => edited(current, this.#runBy(current, patch)),
+        (current) => edited(current, runBy(current, patch, this.deps)),
         by,
       )
       const isNewMode = after.start_mode !== before.start_mode
@@ -197,7 +191,7 @@ export class Servers extends ServerLifecycle<Deps> {
   }
 
   trial({ type: _, ...input }: TrialInput) {
-    return this.#tryOut(this.#startedBy(input))
+    return this.#tryOut(startedBy(input, this.deps))
   }
 
   async tryIsolation(key: string, input: IsolationTrialInput) {
@@ -279,32 +273,6 @@ export class Servers extends ServerLifecycle<Deps> {
     }
   }
 
-  /** The fields of an input that decide what a start runs, and how. */
-  #startedBy(input: Omit<TrialInput, 'type'>) {
-    const { packages, defaultIsolation } = this.deps
-    const { env = {}, args = [], cwd = null, package: from = null } = input
-    const kept = { env: keepMaskedValues('env', env, {}), args: keepMaskedArgs(args, []) }
-    const given = input.command && keepMaskedCommand(input.command, undefined)
-    const command = from === null ? given : packages.binOf(from, given)
-    if (command === undefined) throw invalidField('/command', 'is required unless package is set')
-    const settings = settingsOver({ ...DEFAULT_SETTINGS, isolation: defaultIsolation }, input)
-    const started = { command, package: from, ...kept, cwd, ...settings }
-    checkIsolation(started)
-    return started
-  }
-
-  /** With a package, the patch has its program, and the arguments that npx would pass on to it. */
-  #runBy(current: Server, patch: ServerPatch): ServerPatch {
-    const { package: from, command, args } = patch
-    if (from === undefined) return patch
-    if (from === null && command === undefined)
-      throw invalidField('/package', 'can be null only with a command')
-    if (from === null) return patch
-    const npx = npxPackage(current)
-    const kept = args === undefined && npx?.name === from && { args: [...npx.args] }
-    return { ...patch, ...kept, command: this.deps.packages.binOf(from, command) }
-  }
-
   #register(server: Server): void {
     this.deps.engine.register(server.id, this.#planOf(server))
     this.#settle(server)
@@ -352,18 +320,4 @@ export class Servers extends ServerLifecycle<Deps> {
     await instances.restart(before.id)
     setTimeout(() => secrets.delete(owner), FORGET_AFTER_MS).unref()
   }
-}
-
-function edited(current: Server, patch: ServerPatch): Partial<Server> {
-  const { auto_start: _, start_mode: __, ...fields } = patch
-  const next = {
-    ...fields,
-    ...settingsOver(current, patch),
-    ...changedOffer(current, patch),
-    ...(patch.command && { command: keepMaskedCommand(patch.command, current.command) }),
-    ...(patch.env && { env: keepMaskedValues('env', patch.env, current.env) }),
-    ...(patch.args && { args: keepMaskedArgs(patch.args, current.args) }),
-  }
-  checkIsolation({ ...current, ...next })
-  return next
 }

@@ -164,7 +164,7 @@ function findFaults(within: string): string[] {
     return parent ? clipsOf(parent) : []
   }
   const isScroller = (mode: string) => mode === 'auto' || mode === 'scroll'
-  /** What can be seen of a box, and what cuts it in a way that no scrolling mends. */
+  /** What can be seen of a box, and what cuts it in a way that no scrolling repairs. */
   function seen(box: Box, within: readonly Clip[]) {
     let shown = box
     let cutBy: Clip | undefined

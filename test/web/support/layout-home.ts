@@ -16,7 +16,7 @@ const ROWS = 500
 const LONG_ROWS = runs(40, ROWS)
 const CALLS = runs(40, ROWS)
 /** As long as a name may be. */
-export const LONG = 'The server with the longest name that anybody could think of.123'
+const LONG = 'The server with the longest name that anybody could think of.123'
 const LONG_FOLDER = 'a-person-with-a-remarkably-long-name/and-a-folder-with-an-even-longer-name-inside-of-it'
 const LONG_TOOL = 'retrieve_all_of_the_documents_that_match_a_query_and_their_attachments'
 const SENTENCE =
