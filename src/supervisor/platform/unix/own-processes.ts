@@ -1,6 +1,6 @@
 import { isStillThere, type KnownProcess, type ProcessFacts, type ProcessTable } from '../process-table.ts'
 import type { ReaperLink } from './reaper.ts'
-import type { GroupId, Signals } from './signals.ts'
+import { type GroupId, MAX_ROUNDS, pauseAfter, type Signals } from './signals.ts'
 
 /** A process that Toolroom has started, with its descendants. */
 interface Family {
@@ -69,12 +69,15 @@ export class OwnProcesses {
     const { table, signals } = this.#parts
     const family = this.#families.get(group.leader)
     if (!family) return
-    // A process may fork before it is killed, so this repeats until none is left.
-    for (let round = 0; round < 10; round += 1) {
+    // A process may fork before it is killed, and on a busy computer it ends a moment after it was killed.
+    const killed = new Set<KnownProcess>()
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
       await this.find()
       const left = [...family.processes.values()].filter((each) => isStillThere(table, each))
       if (left.length === 0) break
       for (const each of left) signals.end(each)
+      if (left.every((each) => killed.has(each))) await pauseAfter(round)
+      for (const each of left) killed.add(each)
     }
     for (const each of family.processes.values()) this.#forget(each, family)
     this.#families.delete(group.leader)

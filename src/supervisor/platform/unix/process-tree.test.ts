@@ -23,6 +23,7 @@ import {
   readProcess,
 } from '../linux/proc.ts'
 import { OwnProcesses } from './own-processes.ts'
+import { Signals, Sweeper } from './signals.ts'
 
 const onLinux = process.platform === 'linux'
 const graces = { stdinMs: 200, termMs: 300 }
@@ -171,6 +172,34 @@ test.runIf(onLinux)(
     await child.ended
     await sleep(200)
     expect(inSession()).toBe(0)
+  },
+)
+
+test.runIf(onLinux)(
+  'the end of a group and a sweep wait for processes that a busy computer ends a while after they were killed (R4)',
+  async () => {
+    const { child, mark } = await start(sh('exec sleep 60'))
+    let killedAt = Number.POSITIVE_INFINITY
+    const slow = new Signals({
+      table: linuxTable,
+      emptyGroup: ['ESRCH'],
+      kill: (pid, signal) => {
+        if (killedAt < Number.POSITIVE_INFINITY) return
+        killedAt = performance.now()
+        setTimeout(() => process.kill(pid, signal), 300)
+      },
+    })
+    const processes = new OwnProcesses({ table: linuxTable, signals: slow, reaper: NO_REAPER })
+    const group = groupOf(child.pid)
+    processes.watch(group)
+    await processes.end(group)
+    expect(readProcess(child.pid)?.zombie ?? true).toBe(true)
+    expect(performance.now() - killedAt).toBeGreaterThanOrEqual(299)
+
+    const other = await start(sh('exec sleep 60'))
+    killedAt = Number.POSITIVE_INFINITY
+    expect(await new Sweeper(linuxTable, slow).sweep(other.mark)).toBe(1)
+    expect(processesMarked(mark, other.mark)).toEqual([])
   },
 )
 

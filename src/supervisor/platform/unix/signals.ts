@@ -64,6 +64,11 @@ export class Signals {
   }
 }
 
+/** Two seconds with the pauses. Only a process that waits for a broken disk or network lives longer. */
+export const MAX_ROUNDS = 26
+/** For processes that were killed to end: 1 ms, 2, 4, and at most 100. None while there are new ones. */
+export const pauseAfter = (round: number): Promise<void> => sleep(Math.min(2 ** round, 100))
+
 /** A sweep reads the environment of every process on this computer. */
 const SWEEP_EVERY_MS = 100
 
@@ -82,15 +87,14 @@ export class Sweeper {
   /** Kills all processes with one of the marks. Returns their number. */
   async sweep(...marks: readonly string[]): Promise<number> {
     const ended = new Set<number>()
-    // A process may fork before it is killed, so this repeats until no more are found.
-    for (let round = 0; round < 10; round += 1) {
+    // A process may fork before it is killed, so this repeats until no more are found. The killed ones end meanwhile.
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const marked = await this.#table.marked(...marks).catch(() => []) // ps has failed
       const found = marked.filter(({ pid }) => pid !== process.pid)
       if (found.length === 0) break
-      for (const facts of found) {
-        this.#signals.end(facts)
-        ended.add(facts.pid)
-      }
+      for (const facts of found) this.#signals.end(facts)
+      if (found.every(({ pid }) => ended.has(pid))) await pauseAfter(round)
+      for (const { pid } of found) ended.add(pid)
     }
     return ended.size
   }
