@@ -97,12 +97,16 @@ test('a page does not wait for pending appends', async () => {
   const { store } = openThread()
   await store.append([entry({ message: 'stored' })])
   const lines = Array.from({ length: 1000 }, () => entry({ message: 'waits' }))
-  const appended = Array.from({ length: 50 }, () => store.append(lines))
-  const { total } = await store.page(newest)
-
-  expect(total).toBeGreaterThan(0)
-  expect(total).toBeLessThan(1 + 50 * 1000)
-  await Promise.all(appended)
+  const missing: number[] = []
+  // Rarely, this thread gets no processor until all lines are stored. A page that waits for them never misses one.
+  for (let stored = 1; stored < 1 + 5 * 50_000 && !missing.some(Boolean); stored += 50_000) {
+    const appended = Array.from({ length: 50 }, () => store.append(lines))
+    const { total } = await store.page(newest)
+    expect(total).toBeGreaterThanOrEqual(stored)
+    missing.push(stored + 50_000 - total)
+    await Promise.all(appended)
+  }
+  expect(Math.max(...missing)).toBeGreaterThan(0)
 })
 
 test('a damaged log file is reported and replaced by an empty one', async () => {
