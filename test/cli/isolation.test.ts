@@ -35,7 +35,7 @@ describe.skipIf(!hasSandbox)('with bubblewrap', () => {
     expect(added.code, added.stderr).toBe(0)
     expect(added.stdout).toContain(`\n  place  in a sandbox: may read ${notes}, no network\n`)
     const listed = (await cli('ls')).stdout
-    expect(listed).toMatch(/^ {2}files +◌ idle +sandbox +- /m)
+    expect(listed).toMatch(/^ {2}files +◇ not tried +sandbox +- /m)
     expect((await cli('info', 'files')).stdout).toContain(`in a sandbox: may read ${notes}, no network\n`)
 
     const refused = `EROFS: read-only file system, open '${notes}/a.md'`
@@ -149,7 +149,7 @@ test('without a container engine, why says how to start one', async () => {
   const cli = (...argv: string[]) => runCli(cliEnv(service), argv)
   const added = await cli('add', 'time', '--isolation=container', '--', 'docker', 'run', '-i', 'mcp/time')
   expect(added.stdout).toContain('  place  in a container: no network, at most 1024 MiB and 256 processes\n')
-  expect((await cli('ls')).stdout).toMatch(/^ {2}time +◌ idle +container /m)
+  expect((await cli('ls')).stdout).toMatch(/^ {2}time +◇ not tried +container /m)
   await post(service, '/api/servers/time/start')
   const { stdout } = await cli('why', 'time', '--json')
   expect(JSON.parse(stdout)).toMatchObject({
