@@ -189,11 +189,15 @@ export class Agents {
     return fileView(configTarget(agentOf(key), this.#deps.platform, query), query)
   }
 
-  /** The files of the user, of the projects that installed agents list, and of the given project. */
+  /**
+   * The files of the user, of the projects that installed agents list, and of the given project. In the order of the
+   * catalogue, however they are named, so that servers get the same names everywhere.
+   */
   readonly importable = (keys: readonly string[] | undefined, project?: string): AgentFiles[] => {
     const { platform } = this.#deps
     const projects = knownProjects(platform)
-    return (keys?.map(agentOf) ?? AGENTS).map((agent) => {
+    const wanted = keys?.map(agentOf)
+    return AGENTS.filter((agent) => wanted?.includes(agent) ?? true).map((agent) => {
       const { installed } = detect(agent, platform)
       const folders = [...(installed ? projects : []), ...(project === undefined ? [] : [project])]
       const files = targetsIn(agent, platform, folders)

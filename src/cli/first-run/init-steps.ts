@@ -1,6 +1,7 @@
 import { valueText } from '../agents/file-change-lines.ts'
 import { installAtLogin, stateAtLogin } from '../autostart/autostart.ts'
 import type { Context } from '../run/command-context.ts'
+import { shortPath } from '../run/human-readable.ts'
 import { type Line, signed, toned } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { agentsWithGateway, connectedAgents, namesOf } from '../service/starting-agents.ts'
@@ -31,6 +32,21 @@ export async function importServers(api: Api, { items, moveSecrets }: Choice, dr
   const entries = chosen.flatMap(({ found_in }) => found_in)
   return (await api.post('/api/agents/import', { body: { dry_run, move_secrets: moveSecrets, entries } }))
     .items
+}
+
+/** The servers that were not chosen and are not imported by themselves. */
+export async function leftOutLines(api: Api, { items }: Choice): Promise<Line[]> {
+  if (items) return []
+  return (await importable(api))
+    .filter(({ approved, outcome }) => !approved && outcome === 'created')
+    .map(({ name, found_in }) => {
+      const { agent_type = 'its agent', project } = found_in[0] ?? {}
+      const where = project ? ` of ${shortPath(project)}` : ''
+      return signed(
+        'dim',
+        `${name}${where}  is left out: it is not approved in ${agent_type}. To import it: toolroom init --import ${name}`,
+      )
+    })
 }
 
 /** Other servers of the same name: they stay apart, because these values differ. */

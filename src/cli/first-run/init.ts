@@ -8,7 +8,14 @@ import type { Api } from '../run/service-client.ts'
 import { withReadingApi } from '../service/service-on-demand.ts'
 import { findAll } from './found-agents.ts'
 import { choiceOfFlags } from './init-choice.ts'
-import { connectAgents, type ImportItem, importServers, loginLines, variantLines } from './init-steps.ts'
+import {
+  connectAgents,
+  type ImportItem,
+  importServers,
+  leftOutLines,
+  loginLines,
+  variantLines,
+} from './init-steps.ts'
 
 /** `toolroom init`: finds agents, imports their servers, and connects the chosen agents to the gateway. */
 export const init: Run = async (context) => {
@@ -21,6 +28,7 @@ export const init: Run = async (context) => {
   const found = await findAll(api, false)
   if (!asked) for (const line of found.lines) context.note(line)
   const choice = asked ?? (await choiceOfFlags(api, given))
+  const leftOut = await leftOutLines(api, choice)
   const imported = await during('Importing', importServers(api, choice, false))
   const connected = await during('Writing', connectAgents(api, choice, false))
   const login = await during('Starting at login', loginLines(context, api, choice))
@@ -29,6 +37,7 @@ export const init: Run = async (context) => {
     json: { dry_run: false, address, scan: found.scan, imported, connected, starts_at_login },
     lines: [
       ...importLines(imported, false),
+      ...leftOut,
       ...writtenLines(connected),
       `Toolroom runs at ${address}`,
       ...login.lines,
@@ -56,8 +65,9 @@ async function askedChoice(context: Context) {
 
 /** What would happen. Reads only. */
 async function plan({ given, config }: Context, api: Api): Promise<Answer> {
-  const { scan, lines } = await findAll(api)
+  const { scan, lines } = await findAll(api, false)
   const choice = await choiceOfFlags(api, given)
+  const leftOut = await leftOutLines(api, choice)
   const imported = await importServers(api, choice, true)
   const connected = await connectAgents(api, choice, true)
   const { file, problem } = choice.atLogin ? await stateAtLogin(config) : { file: null, problem: null }
@@ -66,6 +76,7 @@ async function plan({ given, config }: Context, api: Api): Promise<Answer> {
     lines: [
       ...lines,
       ...importLines(imported, true),
+      ...leftOut,
       ...connected.flatMap(diffLines),
       ...(choice.atLogin ? [problem ?? `Would write ${file}: Toolroom starts at every login`] : []),
       'Nothing was changed (--dry-run).',
