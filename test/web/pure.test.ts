@@ -12,6 +12,7 @@ import {
   withTilde,
 } from '../../web/src/format/format.ts'
 import { texts, translate } from '../../web/src/i18n/texts.ts'
+import { tidied } from '../../web/src/pages/home/recent-events.tsx'
 import { withoutSecrets } from '../../web/src/pages/server/config/changes.ts'
 import { isPlaced } from '../../web/src/pages/settings/sections.ts'
 import { groupsOf, rowsOf, scaleOf } from '../../web/src/pages/traffic/groups.ts'
@@ -152,4 +153,13 @@ describe('the scale of Traffic', () => {
     expect(scaleOf(rows.slice(0, 2))).toBe(5)
     expect(scaleOf([])).toBe(1)
   })
+})
+
+test('the list of what happened says of no server that it went to sleep if it did not run', () => {
+  const idle = (id: string, server_id: string, cause: string) => ({
+    ...{ id, ts: '2026-01-01T00:00:00.000Z', kind: 'server_status', server_id, text: '' },
+    data: { status: 'idle', cause },
+  })
+  const events = [idle('1', 'added', 'starts on demand'), idle('2', 'unused', 'no calls for a while')]
+  expect(tidied(events as never).map(({ event }) => event.server_id)).toEqual(['unused'])
 })

@@ -25,11 +25,17 @@ export function tidied(events: readonly EventRow[]): Told[] {
   return [...told.values()]
 }
 
-/** A start is told by the status that follows, a stop by the user's own action, and a crash by its status. */
+/**
+ * A start is told by the status that follows, a stop by the user's own action, and a crash by its status. A server that
+ * was only made ready for its first call did not go to sleep.
+ */
 function isSaidElsewhere({ kind, data }: EventRow): boolean {
   if (kind === 'audit') return /^server_(?:started|restarted)$/.test(String(data.action))
   if (kind === 'notice') return /^server_(?:crashed|failed)$|^login|^tools_/.test(String(data.kind))
-  return data.status === 'stopped' && /user/.test(String(data.cause))
+  return (
+    (data.status === 'stopped' && /user/.test(String(data.cause))) ||
+    (data.status === 'idle' && data.cause === 'starts on demand')
+  )
 }
 
 /** A few words, with the name in bold. The whole text is in the tooltip and in the log. */
