@@ -12,7 +12,7 @@ import {
   withTilde,
 } from '../../web/src/format/format.ts'
 import { texts, translate } from '../../web/src/i18n/texts.ts'
-import { tidied } from '../../web/src/pages/home/recent-events.tsx'
+import { tidied } from '../../web/src/pages/home/tidied-events.ts'
 import { withoutSecrets } from '../../web/src/pages/server/config/changes.ts'
 import { isPlaced } from '../../web/src/pages/settings/sections.ts'
 import { groupsOf, rowsOf, scaleOf } from '../../web/src/pages/traffic/groups.ts'

@@ -10,7 +10,8 @@ import { ErrorState, NeedsPermission } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import { t } from './messages.ts'
 import css from './Recent.module.css'
-import { sentenceOf, type Told, tidied } from './recent-events.tsx'
+import { sentenceOf } from './recent-events.tsx'
+import { type Told, tidied } from './tidied-events.ts'
 
 const SHOWN = 12
 
