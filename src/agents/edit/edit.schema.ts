@@ -154,6 +154,9 @@ export const DisconnectInput = Type.Union([Disconnect, Type.Null()])
 
 export const UndoInput = partial({
   backup_id: text('From the history; the newest change if omitted', { maxLength: 40 }),
+  if_unchanged: flag(
+    'Only if no other program has changed a file since that change. Always so without `backup_id`',
+  ),
   ...undoOptions,
 })
 export type UndoInput = Type.Static<typeof UndoInput>
@@ -169,6 +172,7 @@ const Usable = Type.Object({
 export const ChangeReport = Type.Object({
   agent_type: Type.String(),
   scope: Type.String(),
+  project_path: textOrNull('The project of the file; null for one of the user'),
   path: Type.String(),
   dry_run: Type.Boolean(),
   changed: Type.Boolean(),

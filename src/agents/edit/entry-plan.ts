@@ -272,7 +272,7 @@ export class Draft {
     const owned = this.#owned.get(name)
     const value = this.#existing(name)?.value
     if (owned && value !== undefined)
-      this.#owned.set(name, { ...owned, hash: hashOf(value), parked: null, value })
+      this.#owned.set(name, { ...owned, hash: hashOf(value), parked: null, value, accepted: true })
     else this.#owned.delete(name)
     if (name === GATEWAY_ENTRY && value === undefined && this.#taken.length > 0)
       this.#lists.warnings.push(

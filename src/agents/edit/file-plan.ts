@@ -230,7 +230,7 @@ interface Reported extends Pick<FileChange, 'diff' | 'publicDiff' | 'revision'> 
 
 /** The response to a change. `otherDiff` is the diff of other files that were changed with it. */
 export function reportOf(
-  { agent, config }: ConfigTarget,
+  { agent, config, project }: ConfigTarget,
   { dry_run = false }: ChangeOptions,
   { plan, diff, revision }: Reported,
   otherDiff: string,
@@ -247,6 +247,7 @@ export function reportOf(
   return {
     agent_type: agent.type,
     scope: config.scope,
+    project_path: project ?? null,
     path: config.path,
     dry_run,
     changed: diff !== '' || otherDiff !== '',

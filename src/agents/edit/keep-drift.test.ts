@@ -6,7 +6,7 @@ import { ownFolder } from '../../../test/support/folder.ts'
 import { definition, post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../../test/support/test-service.ts'
 import type { HistoryItem } from '../read/agents.schema.ts'
-import type { DriftReport } from './edit.schema.ts'
+import type { ChangeReport, DriftReport } from './edit.schema.ts'
 
 const FILE = '.cursor/mcp.json'
 const START = '{\n  "theirs": 1,\n  "mcpServers": {\n    "own": { "command": "own" }\n  }\n}\n'
@@ -101,4 +101,33 @@ test('a file that another program has deleted gets its entries again, and one th
   put(home, FILE, '{ broken')
   expect((await keep(service, 'mine')).items).toEqual([])
   expect(text()).toBe('{ broken')
+})
+
+test('theirs: an entry that leads to another program now is not taken over as the server that it was made from', async () => {
+  const home = ownFolder()
+  const service = await openTestService({ home })
+  await register(service, 'echo', [], { start_mode: 'on_demand' })
+  await done(service, 'PUT', '/cursor/servers', { server_ids: ['echo'], create: true })
+  const other = { mcpServers: { echo: { command: '/opt/other', args: [] } } }
+  put(home, FILE, JSON.stringify(other))
+  await keep(service, 'theirs')
+  const planned = await done<ChangeReport>(service, 'POST', '/cursor/connect', {
+    take_over: true,
+    dry_run: true,
+  })
+  expect(planned).toMatchObject({ parked: [], gateway: { servers: [], kept: ['echo'] } })
+})
+
+test('an undo of one change can be made only if no other program has changed the file since, and a report names its project', async () => {
+  const { home, service, text } = await openDrifted()
+  const [{ backup_id, project_path } = {}] = (await keep(service, 'mine')).items
+  expect(project_path).toBeNull()
+  const foreign = text().replace('"theirs": 1', '"theirs": 2')
+  put(home, FILE, foreign)
+  const undo = (more: object) =>
+    post(service, '/api/agents/cursor/undo', { scope: 'user', backup_id, ...more })
+  expect((await undo({ if_unchanged: true })).json()).toMatchObject({ code: 'config_changed' })
+  expect(text()).toBe(foreign)
+  expect((await undo({})).statusCode).toBe(200)
+  expect(text()).not.toBe(foreign)
 })

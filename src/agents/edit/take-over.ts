@@ -217,7 +217,7 @@ export function offeredEntries(
   }
   const own = usedEntries(current).flatMap((entry): OfferedEntry[] => {
     const owned = Object.hasOwn(current.owned, entry.name) ? current.owned[entry.name] : undefined
-    const isOurs = owned !== undefined && hashOf(entry.value) === owned.hash
+    const isOurs = owned !== undefined && !owned.accepted && hashOf(entry.value) === owned.hash
     const id = (isOurs ? owned.server_id : null) ?? serverOf(entry, project)
     return id === undefined ? [] : [{ entry, scope: config.scope, server_id: id }]
   })

@@ -101,8 +101,8 @@ export class Undo {
     const { path } = backup
     const isMain = path === target.config.path
     if (isMain) assertRevision(path, input.revision, content)
-    if (input.backup_id === undefined && backup.after !== (content?.revision ?? null))
-      throw changedSince(path)
+    const isCareful = input.backup_id === undefined || input.if_unchanged
+    if (isCareful && backup.after !== (content?.revision ?? null)) throw changedSince(path)
     const bytes = this.#deps.backups.content(backup)
     if (bytes === undefined) throw missingBackup(path)
     const next = bytes === null ? undefined : contentOf(path, bytes)

@@ -13,6 +13,8 @@ export interface OwnedEntry {
   readonly parked: Json | null
   /** As we wrote it into the file. Missing in records of earlier versions. */
   readonly value?: Json
+  /** Another program changed it, and the user kept that: it may be another server than the one it was made from. */
+  readonly accepted?: boolean
   /** Toolroom did not write it: the user's own entry, which comes back as it was. */
   readonly own?: boolean
   /** From the file without it to the one with it. */

@@ -1,3 +1,4 @@
+import { KeyedQueue } from '../../kernel/async/keyed-queue.ts'
 import { unknownName } from '../../kernel/did-you-mean.ts'
 import { invalidField, pointer } from '../../kernel/errors.ts'
 import type { AuditEntry, FactBus } from '../../kernel/fact-bus.ts'
@@ -45,6 +46,8 @@ const SEARCH_TOKENS = SEARCH_MODE_TOOLS.reduce((sum, tool) => sum + toolTokens(t
 /** The tools that each agent sees at the gateway, and their token cost. */
 export function createVisibility(deps: Deps) {
   const { store, toolLists, facts, typeOf, knownTypes, serverIds, connectedTypes } = deps
+  /** Two servers that are added at once would change the same choices. */
+  const turns = new KeyedQueue()
 
   function resolve(agentType: string): string {
     const type = typeOf(agentType)
@@ -87,17 +90,65 @@ export function createVisibility(deps: Deps) {
       if (!hasServer(id)) throw invalidField(`/tools/${pointer(id)}`, 'must be the id of a server')
   }
 
-  async function change(agentType: string, input: AgentToolsInput, by: Caller): Promise<AgentToolsView> {
-    const type = resolve(agentType)
-    refuseUnknownServers(input)
+  /** `edit` gets the newest choice. */
+  async function save(type: string, edit: (before: AgentTools) => AgentTools, by: Caller): Promise<void> {
     const isChanged = await store.change(type, (before = DEFAULT_AGENT_TOOLS) => {
-      const next = withInput(before, input)
+      const next = edit(before)
       const changed = differenceOf(before, next)
       if (Object.keys(changed).length === 0) return undefined
       return { next, audit: { action: 'agent_tools_changed', subject: type, ...by, detail: { changed } } }
     })
     if (isChanged) facts.publish('agent_tools_changed', { agent_type: type })
+  }
+
+  async function change(agentType: string, input: AgentToolsInput, by: Caller): Promise<AgentToolsView> {
+    const type = resolve(agentType)
+    refuseUnknownServers(input)
+    await save(type, (before) => withInput(before, input), by)
     return view(type)
+  }
+
+  /**
+   * A new server may get the id of one that was deleted. Who had chosen that one has not chosen this one. The tools that were
+   * chosen of it stay: they hide others.
+   */
+  async function forgetDeleted(by: Caller): Promise<void> {
+    const known = new Set(serverIds())
+    for (const [type, { servers }] of [...store.all()]) {
+      if (servers?.every((id) => known.has(id)) ?? true) continue
+      const kept = (now: AgentTools) => now.servers?.filter((id) => known.has(id)) ?? null
+      await save(type, (now) => ({ ...now, servers: kept(now) }), by)
+    }
+  }
+
+  async function addFor<T extends { readonly id: string }>(
+    named: ReadonlySet<string> | undefined,
+    by: Caller,
+    add: () => Promise<T>,
+  ): Promise<T> {
+    const others = named ? [...new Set(connectedTypes())].filter((type) => !named.has(type)) : []
+    const pinned = new Map<string, readonly string[]>()
+    const pin = (type: string, now: AgentTools): AgentTools => {
+      if (now.servers !== null) return now
+      const servers = [...serverIds()]
+      pinned.set(type, servers)
+      return { ...now, servers }
+    }
+    const added = await (async () => {
+      // Before there is a server, so that no agent sees it for a moment.
+      for (const type of others) await save(type, (now) => pin(type, now), by)
+      return add()
+    })().catch(async (error) => {
+      // Who has got another choice meanwhile keeps it.
+      const back = (now: AgentTools, servers: readonly string[]) =>
+        now.servers === servers ? { ...now, servers: null } : now
+      for (const [type, servers] of pinned) await save(type, (now) => back(now, servers), by)
+      throw error
+    })
+    for (const type of [...store.all().keys()])
+      if (named?.has(type) ?? true)
+        await save(type, (now) => (now.servers ? { ...now, servers: [...now.servers, added.id] } : now), by)
+    return added
   }
 
   return {
@@ -114,22 +165,11 @@ export function createVisibility(deps: Deps) {
 
     /** Adds a server that exactly these agents see. If none are named: those that follow all servers. */
     adding: (async (agents, by, add) => {
-      if (agents === undefined) return add()
-      const named = agents === 'all' ? undefined : new Set(agents.map(resolve))
-      const followsAll = (type: string) => (store.of(type)?.servers ?? null) === null
-      const others = named ? [...new Set(connectedTypes())].filter((type) => !named.has(type)) : []
-      // Before there is a server, so that no agent sees it for a moment.
-      const kept = others.filter(followsAll)
-      for (const type of kept) await change(type, { servers: [...serverIds()] }, by)
-      const added = await add().catch(async (error) => {
-        for (const type of kept) await change(type, { servers: null }, by)
-        throw error
+      const named = Array.isArray(agents) ? new Set(agents.map(resolve)) : undefined
+      return turns.take('add', async () => {
+        await forgetDeleted(by)
+        return agents === undefined ? add() : addFor(named, by, add)
       })
-      for (const [type, { servers }] of store.all()) {
-        const isChosen = named?.has(type) ?? true
-        if (isChosen && servers) await change(type, { servers: [...servers, added.id] }, by)
-      }
-      return added
     }) satisfies Adding,
 
     /** What the grid shows of the agent: the same object until it changes. */

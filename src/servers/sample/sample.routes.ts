@@ -5,7 +5,13 @@ import { callerOf, NO_CONTENT, operationsOf } from '../../kernel/rest-parts.ts'
 import { type Sample, SampleInput, SampleServer } from './sample.service.ts'
 
 const operation = operationsOf('STDIO servers')
-const errors: ErrorCode[] = ['server_exists', 'server_start_failed', 'start_timeout', 'out_of_resources']
+const errors: ErrorCode[] = [
+  'server_exists',
+  'config_unsafe',
+  'server_start_failed',
+  'start_timeout',
+  'out_of_resources',
+]
 
 /** A server to try things out with, on a computer that has none. */
 export function sampleRoutes(sample: Sample): FastifyPluginAsyncTypebox {
@@ -31,7 +37,7 @@ export function sampleRoutes(sample: Sample): FastifyPluginAsyncTypebox {
     const remove = operation(
       'Remove the sample server',
       'Stops it, and deletes it with its folder and all notes in it.',
-      { response: NO_CONTENT, errors: ['not_found'] },
+      { response: NO_CONTENT, errors: ['not_found', 'config_unsafe'] },
     )
     app.delete('/sample-server', remove, async (request, reply) => {
       await sample.remove(callerOf(request))

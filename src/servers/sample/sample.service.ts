@@ -1,6 +1,7 @@
-import { copyFileSync, existsSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, lstatSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import * as Type from 'typebox'
+import { KeyedQueue } from '../../kernel/async/keyed-queue.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { makeFolder } from '../../kernel/files/durable-file.ts'
 import { type Caller, component } from '../../kernel/rest-parts.ts'
@@ -35,15 +36,29 @@ const WAIT_S = 30
 /** A small server to try things out with. Its program is copied beside its notes, so that an update of Toolroom does not move it. */
 export function createSample({ program, folder, servers }: Deps) {
   const copy = join(folder, 'notes-server.cjs')
-  const find = async () =>
-    (await servers.list()).find(({ command, args }) => command === 'node' && args[0] === copy)
+  /** With those that the user has made of it. */
+  const users = async () =>
+    (await servers.list()).filter(({ command, args }) => command === 'node' && args[0] === copy)
+  const find = async () => (await users()).find(({ id }) => id === NAME)
+
+  /** One that is added and removed at the same time is there with its program, or gone. */
+  const turns = new KeyedQueue()
+
+  /** What somebody has put there is neither written to nor deleted. */
+  function refuseOther(): void {
+    if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? true) return
+    throw new AppError('config_unsafe', `${folder} is not a folder`, { hint: 'Move it to another place' })
+  }
 
   async function register(agents: ForAgents | undefined, by: Caller) {
+    refuseOther()
+    const known = await find()
     const isNew = !existsSync(folder)
-    makeFolder(folder)
     try {
-      copyFileSync(program, copy)
+      makeFolder(folder)
+      copyFileSync(program, copy) // also if it was deleted
       const isolation_options = { write: [folder] }
+      if (known) return known
       return await servers.add(
         {
           name: NAME,
@@ -68,18 +83,22 @@ export function createSample({ program, folder, servers }: Deps) {
 
     /** Registers it unless it is there, and starts it. */
     async add({ agents }: SampleInput, by: Caller): Promise<SampleServer> {
-      const { id } = (await find()) ?? (await register(agents, by))
+      const { id } = await turns.take(NAME, () => register(agents, by))
       await servers.start(id, WAIT_S, by)
       return { server_id: id, folder }
     },
 
-    /** Its notes are deleted, too. */
-    async remove(by: Caller): Promise<void> {
-      const server = await find()
-      if (server) await servers.remove(server.id, by)
-      else if (!existsSync(folder)) throw new AppError('not_found', 'There is no sample server')
-      rmSync(folder, { recursive: true, force: true })
-    },
+    /** Its notes are deleted, too, unless the user has made another server of it. */
+    remove: (by: Caller): Promise<void> =>
+      turns.take(NAME, async () => {
+        refuseOther()
+        const server = await find()
+        if (server) await servers.remove(server.id, by)
+        const isFree = (await users()).length === 0
+        if (!server && !(isFree && existsSync(folder)))
+          throw new AppError('not_found', 'There is no sample server')
+        if (isFree) rmSync(folder, { recursive: true, force: true })
+      }),
   }
 }
 export type Sample = ReturnType<typeof createSample>

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { definition, post } from '../../../test/support/running-servers.ts'
@@ -52,4 +52,43 @@ test('a server of the user that is called sample stays as it is, and nothing is 
   expect(existsSync(folder)).toBe(false)
   expect((await ask('DELETE')).status).toBe(404)
   expect((await service.inject('/api/servers')).json().total).toBe(1)
+})
+
+test('it can be added and removed at the same time and again, also after its program was deleted', async () => {
+  const { service, ask, folder } = await open()
+  const statusOf = async (method: 'POST' | 'DELETE') => (await ask(method)).status
+  expect(await Promise.all([statusOf('POST'), statusOf('POST')])).toEqual([201, 201])
+  await Promise.all([statusOf('DELETE'), statusOf('POST'), statusOf('DELETE'), statusOf('POST')])
+  expect(existsSync(join(folder, 'notes-server.cjs'))).toBe(true)
+  expect(await ask('GET')).toMatchObject({ body: { server_id: 'sample' } })
+  await post(service, '/api/servers/sample/stop')
+  rmSync(folder, { recursive: true })
+  expect(await statusOf('POST')).toBe(201)
+  expect(await statusOf('DELETE')).toBe(204)
+  expect(existsSync(folder)).toBe(false)
+})
+
+test('a file or a link in the place of its folder is neither written to nor deleted', async () => {
+  const { service, ask, folder } = await open()
+  const other = join(service.home, 'precious')
+  mkdirSync(other)
+  for (const put of [() => writeFileSync(folder, 'mine'), () => symlinkSync(other, folder)]) {
+    put()
+    expect(await ask('POST')).toMatchObject({ status: 409, body: { code: 'config_unsafe' } })
+    expect((await ask('DELETE')).status).toBe(409)
+    expect(existsSync(folder)).toBe(true)
+    unlinkSync(folder)
+  }
+  expect(readdirSync(other)).toEqual([])
+})
+
+test('a server that the user has made of it keeps its program and the notes', async () => {
+  const { service, ask, folder } = await open()
+  expect((await ask('POST')).status).toBe(201)
+  const args = [join(folder, 'notes-server.cjs')]
+  expect((await post(service, '/api/servers', { name: 'mine', command: 'node', args })).statusCode).toBe(201)
+  expect((await ask('DELETE')).status).toBe(204)
+  expect((await ask('DELETE')).status).toBe(404)
+  expect(existsSync(args[0] ?? '')).toBe(true)
+  expect((await service.inject('/api/servers')).json().items).toMatchObject([{ id: 'mine' }])
 })

@@ -239,3 +239,21 @@ test('an on-demand server that failed for a cause that stays is asleep again aft
   expect(await get(service, 'it')).toMatchObject({ status: 'idle' })
   expect((await call()).statusCode).toBe(200)
 })
+
+test('folders of a PATH or HOME that only the server has are in no message: a value of env may be a secret', async () => {
+  const service = await openTestService()
+  await service.inject({
+    method: 'PUT',
+    url: '/api/secrets/FOLDERS',
+    headers: AUTHORISED,
+    payload: { value: '/opt/canary-one:/opt/canary-two' },
+  })
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference
+  const env = { PATH: '${secret:FOLDERS}', HOME: '/opt/canary-home' }
+  await add(service, { name: 'searched', command: 'no-such-program', env })
+  await add(service, { name: 'placed', command: '~/no-such-program', env })
+  const shown = async () => JSON.stringify((await service.inject('/api/servers')).json())
+  await expect.poll(shown).toContain("'no-such-program' was not found in any of these folders: ***, ***, ")
+  for (const id of ['searched', 'placed']) await post(service, `/api/servers/${id}/start`)
+  expect(await shown()).not.toContain('canary')
+})

@@ -1,4 +1,6 @@
+import { homedir } from 'node:os'
 import path from 'node:path'
+import { isGrantable } from '../../kernel/grantable-path.ts'
 import type { RepairAction } from '../../kernel/repair-action.ts'
 import { actionFor } from '../platform/find-program.ts'
 
@@ -82,8 +84,7 @@ export const commandAction = (match: Match): RepairAction => actionFor(firstGrou
 
 export function fileAction(match: Match, { args, isIsolated }: Started): RepairAction {
   const file = firstGroup(match)
-  if (isIsolated && file !== undefined && path.isAbsolute(file))
-    return { kind: 'grant_path', path: file, access: 'read' }
+  if (isIsolated && file !== undefined && path.isAbsolute(file)) return grant(file, 'read')
   if (file !== undefined && path.posix.basename(file) === 'package.json') return { kind: 'edit_folder' }
   return file === undefined || isNamed(file, args)
     ? { kind: 'edit_arguments' }
@@ -109,14 +110,21 @@ export function permissionHint(match: Match, { isIsolated }: Started): string {
     : `Give your user access to ${file}, or use another path`
 }
 
-const granted = (file: string): string => `Let it reach ${file} in its isolation, or use another path`
+/** A server can print any path. */
+const mayGrant = (file: string): boolean => isGrantable(file, { home: homedir(), own: [] })
+
+const granted = (file: string): string =>
+  mayGrant(file)
+    ? `Let it reach ${file} in its isolation, or use another path`
+    : `Its isolation keeps it from ${file}. Use another path, or see what it may reach`
+
+const grant = (file: string, access: 'read' | 'write'): RepairAction =>
+  mayGrant(file) ? { kind: 'grant_path', path: path.resolve(file), access } : { kind: 'change_isolation' }
 
 export function permissionAction(match: Match, { isIsolated }: Started): RepairAction {
   const file = firstGroup(match)
   if (!isIsolated) return { kind: 'edit_arguments' }
-  return file !== undefined && path.isAbsolute(file)
-    ? { kind: 'grant_path', path: file, access: 'write' }
-    : { kind: 'change_isolation' }
+  return file !== undefined && path.isAbsolute(file) ? grant(file, 'write') : { kind: 'change_isolation' }
 }
 
 /** The variable with the address, if one has it. */

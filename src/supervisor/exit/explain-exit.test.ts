@@ -1,3 +1,4 @@
+import { homedir } from 'node:os'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { runs } from '../../../test/support/full-or-short.ts'
@@ -1741,6 +1742,20 @@ describe('known causes', () => {
     const memory = explainExit(ended({ code: 137, outOfMemory: true, limitMb: 256 }))
     expect(memory.action).toEqual({ kind: 'change_isolation' })
   })
+
+  test.each(['/', '/home', '~', '~/.ssh/id_rsa', '~/notes/../.aws', '~/.bashrc', '/run/docker.sock'])(
+    'no action opens %s: an isolated server can print any path',
+    (path) => {
+      const file = path.replace('~', homedir())
+      for (const error of ['EACCES: permission denied', 'ENOENT: no such file or directory']) {
+        const { action, hint } = explainExit(
+          ended({ stderr: [`Error: ${error}, open '${file}'`], isIsolated: true }),
+        )
+        expect(action).toEqual({ kind: 'change_isolation' })
+        expect(hint).not.toMatch(/^Let it/)
+      }
+    },
+  )
 
   test('the cause is taken from stdout if stderr is empty', () => {
     const { code, message } = explainExit(ended({ noise: ['Error: GITHUB_TOKEN is not set'] }))

@@ -1,8 +1,9 @@
 import { homedir } from 'node:os'
-import { delimiter } from 'node:path'
+import { delimiter, resolve } from 'node:path'
+import { MASK } from '../../kernel/secrets/mask-secrets.ts'
 import type { Launch, Plan } from '../../kernel/server-plan.ts'
 import type { LastError } from '../../kernel/server-state.ts'
-import type { Resolved } from '../platform/find-program.ts'
+import type { Resolved, Unresolved } from '../platform/find-program.ts'
 import type { Platform, ProcessGroup, ProcessGroups, Launch as ProcessLaunch } from '../platform/platform.ts'
 
 /** A start that failed. With `retry: false` the user has to change something first. */
@@ -31,12 +32,33 @@ export const programFinder =
   ({ command, args, env, cwd }) => {
     const more = added()
     const path = more === undefined ? {} : { PATH: [process.env.PATH, more].filter(Boolean).join(delimiter) }
-    return platform.resolve(command, {
+    const found = platform.resolve(command, {
       args,
       cwd: cwd ?? homedir(),
       env: { ...process.env, ...path, ...env },
     })
+    return found.ok ? found : withoutFoldersIn(env, cwd ?? homedir(), found)
   }
+
+const SEARCHED = /^(?:PATH|HOME|USERPROFILE|NVM_DIR)$/i
+
+/**
+ * The message can be read without the token, and a value of `env` may be a secret. Folders that Toolroom has in its own PATH,
+ * too, are shown.
+ */
+function withoutFoldersIn(env: Definition['env'], cwd: string, found: Unresolved): Unresolved {
+  const known = new Set([homedir(), ...(process.env.PATH ?? '').split(delimiter)])
+  const folders = Object.entries(env)
+    .flatMap(([name, value]) => (SEARCHED.test(name) ? value.split(delimiter) : []))
+    .filter((folder) => folder !== '' && !known.has(folder))
+    .map((folder) => resolve(cwd, folder))
+    .sort((a, b) => b.length - a.length)
+  const shown = (text: string) =>
+    folders.reduce((left, folder) => (isRoot(folder) ? left : left.replaceAll(folder, MASK)), text)
+  return { ...found, message: shown(found.message), hint: shown(found.hint) }
+}
+
+const isRoot = (folder: string): boolean => resolve(folder, '..') === folder
 
 export interface Starting {
   readonly groups: Pick<ProcessGroups, 'start'>

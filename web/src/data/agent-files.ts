@@ -79,12 +79,21 @@ export function useWritePlans() {
 
 export const refreshAgents = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['agents'] })
 
+type Undoable = Pick<ChangeReport, 'agent_type' | 'scope' | 'backup_id'> &
+  Partial<Pick<ChangeReport, 'project_path'>>
+
+/** Refused if another program has changed the file since then. The history undoes it all the same, after a look at it. */
 export async function undoWrite({
   agent_type,
   scope,
+  project_path = null,
   backup_id,
-}: Pick<ChangeReport, 'agent_type' | 'scope' | 'backup_id'>): Promise<ChangeReport> {
-  const body = { scope, ...(backup_id !== null && { backup_id }) }
+}: Undoable): Promise<ChangeReport> {
+  const body = {
+    scope,
+    ...(project_path !== null && { project_path }),
+    ...(backup_id !== null && { backup_id, if_unchanged: true }),
+  }
   const report = await api().post('/api/agents/{agent_type}/undo', { path: { agent_type }, body })
   await refreshAgents()
   return report
@@ -111,7 +120,7 @@ export interface FileOutcome {
   readonly warnings: readonly string[]
   readonly gateway?: GatewayChange | null
 }
-export type WrittenFile = FileOutcome & Pick<ChangeReport, 'agent_type' | 'scope' | 'backup_id'>
+export type WrittenFile = FileOutcome & Undoable
 /** What an agent can use before and after it is connected. */
 export type GatewayChange = NonNullable<ChangeReport['gateway']>
 

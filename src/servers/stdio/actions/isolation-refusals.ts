@@ -1,6 +1,7 @@
 import { existsSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path'
 import { isWritable } from '../../../kernel/files/foreign-file.ts'
+import { isGrantable, isInside } from '../../../kernel/grantable-path.ts'
 import { type IsolationOptions, SYSTEM_FOLDERS } from '../../../kernel/isolation-options.ts'
 
 /** Something that the isolation of a server kept from it. */
@@ -129,25 +130,6 @@ const isSeen = (path: string, { read, write }: IsolationOptions, outside: Outsid
 const isOpen = (path: string, open: readonly string[], { home }: Outside): boolean =>
   open.some((each) => isInside(path, each.startsWith('~/') ? home + each.slice(1) : each))
 
-/**
- * Where programs keep keys and logins, in the home. A server can print any path, so a person must open these by name: no
- * suggestion does.
- */
-const KEPT_CLOSED = [
-  ...['.ssh', '.gnupg', '.password-store', '.netrc', '.git-credentials', '.npmrc', '.pypirc', '.pgpass'],
-  ...['.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/gh', '.local/share/keyrings'],
-  ...['.mozilla', '.config/google-chrome', '.config/chromium', 'Library/Keychains'],
-]
-
-/** Never everything, the whole home, a whole folder of the system, keys, or Toolroom's own files. */
-export const isGrantable = (path: string, { home, own }: Outside): boolean =>
-  dirname(path) !== '/' &&
-  path !== '/' &&
-  !isInside(home, path) &&
-  !SYSTEM_FOLDERS.some((folder) => isInside(folder, path)) &&
-  !KEPT_CLOSED.some((name) => isInside(path, join(home, name)) || isInside(join(home, name), path)) &&
-  !own.some((folder) => isInside(path, folder) || isInside(folder, path))
-
 /** The options with a grant for each refusal, as far as there may be one. Paths in the home begin with `~/`. */
 export function widened(
   options: IsolationOptions,
@@ -167,9 +149,6 @@ export function widened(
   const network = refusals.some(({ kind }) => kind === 'network') ? 'full' : options.network
   return { ...options, write, read, network }
 }
-
-export const isInside = (path: string, folder: string): boolean =>
-  path === folder || folder === '/' || path.startsWith(`${folder}/`)
 
 const isFolder = (path: string): boolean => statOf(path)?.isDirectory() === true
 

@@ -1,8 +1,7 @@
 import { dirname } from 'node:path'
+import { isGrantable, isInside } from '../../../kernel/grantable-path.ts'
 import {
   existingFolder,
-  isGrantable,
-  isInside,
   MAX_EVIDENCE,
   MAX_REFUSALS,
   type Outside,
