@@ -208,6 +208,23 @@ without relative paths. One item of the response:
 
 An entry that leads to Toolroom itself is not listed.
 
+## Changed by another program
+
+\`drift\` of an agent names the entries that Toolroom wrote and another program has changed or removed. They are not repaired by
+themselves; a [notice](notices.md) leads to the difference. \`POST /api/agents/{agent_type}/drift\` keeps one version, in all
+files of the agent: \`{"keep": "mine"}\` writes Toolroom's entries again, with a backup and an undo, and \`{"keep": "theirs"}\`
+leaves the files as they are, so that the entries count as Toolroom's in their new form, or not at all if they were removed.
+With \`"dry_run": true\`, \`mine\` returns the difference. On the command line:
+
+\`\`\`sh
+toolroom agents diff cursor                  # what writing Toolroom's entries again would change
+toolroom agents diff cursor --keep mine      # shows it, asks, and writes
+toolroom agents diff cursor --keep theirs    # leaves the file as it is
+\`\`\`
+
+If the entry of the gateway was removed and that is kept, its key is deleted. The entries that it had replaced stay with
+Toolroom until the agent is disconnected.
+
 ## Backups
 
 \`GET /api/backups\` lists the contents of files from before each change, newest first. The last 20 of each file are kept,

@@ -31,17 +31,17 @@ const EXTERNAL = [/^@photostructure\/sqlite/, /^@fastify\/swagger-ui/]
 
 /**
  * What the commands have in common, with what that imports, in few files, because each file takes a millisecond to load.
- * `base` is all that a completion needs beside the table. `wire` is what the bridge needs, too. Questions and browsers are
- * loaded only when they are needed.
+ * `base` is all that a completion needs beside the table. `wire` is what the bridge needs, too. Questions, browsers, jobs
+ * and input are loaded only when they are needed.
  */
 const BASE =
-  /\/(?:config\/(?:paths|running-instance)|kernel\/(?:exit|did-you-mean|version|json\/json-checks))\.ts$/
+  /\/(?:config\/(?:paths|find-running-instance)|kernel\/(?:exit-codes|did-you-mean|version|json\/json-checks))\.ts$/
 const WIRE = /\/(?:net\/http-client|config\/parse-flags|run\/service-address)\.ts$/
 const CLI_FILES = [
   { name: 'base', test: BASE },
   { name: 'wire', test: WIRE },
   { name: 'table', test: /\/cli\/(?:dispatch|commands\/(?!help)|run\/command\.|servers\/isolation-flags)/ },
-  { name: 'run', test: /\/cli\/(?:run\/(?!ask|browser)|servers\/any-server)/ },
+  { name: 'run', test: /\/cli\/(?:run\/(?!ask|browser|follow|stdin)|servers\/any-server)/ },
 ].map((group, at, { length }) => ({ ...group, priority: length - at }))
 
 /**

@@ -172,7 +172,7 @@ export function createAgentImport(deps: Deps) {
         : 'The file has no such entry any more'
       if (!definition || problem !== undefined)
         throw new AppError('not_found', `'${entry.name}' cannot be tried: ${problem}`, {
-          hint: 'Read the files again: POST /api/agents/import with dry_run',
+          hint: 'Read the files of the agents again',
         })
       return kinds.trial(definition)
     },

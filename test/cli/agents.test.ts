@@ -69,7 +69,7 @@ checkCommands(OWN, seeded, () => ({
   'agents apply': {
     ok: [
       ['cursor', 'work', '--dry-run'],
-      ['cursor', 'work'],
+      ['cursor', 'work', '--yes'],
     ],
     fails: [['cursor', 'wrok'], 5],
   },
@@ -98,7 +98,7 @@ checkCommands(OWN, seeded, () => ({
   'presets apply': {
     ok: [
       ['work', 'cursor', '--dry-run'],
-      ['work', 'cursor'],
+      ['work', 'cursor', '--yes'],
     ],
     fails: [['wrok', 'cursor'], 5],
   },
@@ -120,7 +120,7 @@ test('agents are shown with their files, connected with a diff and a backup, and
   const listed = (await cli('agents')).stdout
   expect(listed).toMatch(/^ {2}AGENT +SERVERS +VIA +TOOLS +~TOKENS +FILE/)
   expect(listed).toMatch(/^ {2}cursor +1 +.*~[\\/]\.cursor[\\/]mcp\.json/m)
-  expect(listed).toMatch(/^ {2}zed .*! line 3: /m)
+  expect(listed).toMatch(/^ {2}zed .*! line 3, column 3: Invalid JSON: /m)
   const shown = await cli('agents', 'show', 'cursor')
   expect(shown.stdout).toMatch(/^Cursor\n {2}user {2}~[\\/]\.cursor[\\/]mcp\.json\n/)
   expect(shown.stdout).toMatch(/^ {2}other +stdio +● on +user/m)
@@ -159,9 +159,7 @@ test('agents are shown with their files, connected with a diff and a backup, and
   expect(readFileSync(file, 'utf8')).toBe(connected)
   // Who sees a new server is said, and can be named.
   const added = await cli('add', 'late', '--agents', 'cursor', '--json', '--', 'node')
-  expect(JSON.parse(added.stdout).items).toMatchObject([
-    { id: 'late', enabled: [], used_by_agents: ['cursor'] },
-  ])
+  expect(JSON.parse(added.stdout)).toMatchObject({ id: 'late', used_by_agents: ['cursor'] })
   expect((await cli('add', 'later', '--', 'node')).stdout).toMatch(/^ {2}agents None of them sees it yet\./m)
   // Directly, it changes the file, which needs a yes.
   const asked = await cli('enable', 'echo', '--in', 'codex')
@@ -199,7 +197,7 @@ test('agents diff shows what another program has changed, and --keep keeps one v
   const file = join(service.home, '.cursor', 'mcp.json')
   const text = () => readFileSync(file, 'utf8')
   expect((await cli('--keep', 'mine')).stdout).toMatch(/^No other program has changed/)
-  await runCli(env, ['enable', 'echo', '--in', 'cursor'])
+  await runCli(env, ['enable', 'echo', '--in', 'cursor', '--yes'])
   const written = text()
   const theirs = written.replace('echo.mjs', 'evil.mjs')
   writeFileSync(file, theirs)

@@ -95,7 +95,7 @@ const RECORDINGS: readonly Recording[] = [
       const { terminal, home } = await openSeeded()
       const screen = await recorded(
         terminal,
-        'toolroom install @acme/weather-mcp --add --agents cursor',
+        'toolroom install @acme/weather-mcp --add --agents cursor --yes',
         /next: toolroom tools/,
       )
       return { screen, home }

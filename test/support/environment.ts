@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readlinkSync, renameSync, symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -21,10 +21,20 @@ const checkout = fileURLToPath(new URL('../..', import.meta.url))
 const bin = join(checkout, 'node_modules/.cache/toolroom-bin')
 if (process.platform !== 'win32' && !process.env.PATH?.split(delimiter).includes(bin)) {
   mkdirSync(bin, { recursive: true })
-  try {
-    symlinkSync(join(checkout, 'dist/main.js'), join(bin, 'toolroom'))
-  } catch {
-    // another process was faster, or it is there since an earlier run
+  const [link, main] = [join(bin, 'toolroom'), join(checkout, 'dist/main.js')]
+  // A copy of node_modules brings the link to another checkout. Renaming replaces it in one step, beside other processes.
+  if (targetOf(link) !== main) {
+    const own = `${link}-${process.pid}`
+    symlinkSync(main, own)
+    renameSync(own, link)
   }
   process.env.PATH = `${process.env.PATH}${delimiter}${bin}`
+}
+
+function targetOf(link: string): string | undefined {
+  try {
+    return readlinkSync(link)
+  } catch {
+    return undefined // it is not there yet
+  }
 }

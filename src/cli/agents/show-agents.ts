@@ -1,5 +1,5 @@
 import { type Answer, emptyList, type Run, rowWith } from '../run/command-context.ts'
-import { shortPath, thousands } from '../run/human-readable.ts'
+import { shortPath, thousands, withoutFile } from '../run/human-readable.ts'
 import { type Line, type Span, toned } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { withReadingApi } from '../service/service-on-demand.ts'
@@ -50,7 +50,7 @@ function fileOf({ scopes }: AgentSummary): string | null {
 
 function agentProblem({ scopes, drift, installed }: AgentSummary): Span {
   for (const { parse_error, problem } of scopes) {
-    if (parse_error) return toned('err', `! line ${parse_error.line}: ${parse_error.message}`)
+    if (parse_error) return toned('err', `! ${withoutFile(parse_error.message)}`)
     if (problem !== null) return toned('err', `! ${problem}`)
   }
   if (drift.length > 0) return toned('warn', `≠ ${drift.map(({ name }) => name).join(', ')}`)

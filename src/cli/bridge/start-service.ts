@@ -86,12 +86,17 @@ function reasonOf(error: unknown): string {
 async function claimed(data: string, work: () => Promise<void>): Promise<void> {
   const file = join(data, 'agents-start.claim')
   const isRunning = () => runningInstance(data) !== undefined
-  while (!isRunning() && !claim(file)) await sleep(POLL_MS)
-  if (isRunning()) return
-  try {
-    await work()
-  } finally {
-    rmSync(file, { force: true })
+  while (!isRunning()) {
+    if (!claim(file)) {
+      await sleep(POLL_MS)
+      continue
+    }
+    try {
+      if (!isRunning()) await work() // the process that had the claim before may just have succeeded
+    } finally {
+      rmSync(file, { force: true })
+    }
+    return
   }
 }
 

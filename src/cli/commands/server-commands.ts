@@ -25,7 +25,7 @@ export const SERVER_COMMANDS = commandsOf('Servers', {
   },
   add: {
     does: 'Add a server: a command, a URL, an npm package or a snippet.',
-    text: 'WHAT is a name if a command follows --, else a URL, the name of an npm package, a link, - for a snippet of JSON, TOML or YAML on stdin, or sample for a small server that ships with Toolroom. --json prints the server; for several, - and --dry-run, a report on each.',
+    text: 'WHAT is a name if a command follows --, else a URL, an npm package, a link, - for a snippet on stdin, or sample for the small server that ships with Toolroom. --json prints the server, or a report for several.',
     words: [{ name: 'WHAT' }],
     rest: 'COMMAND',
     flags: {
@@ -45,7 +45,6 @@ export const SERVER_COMMANDS = commandsOf('Servers', {
     examples: [
       'add memory -- npx -y @modelcontextprotocol/server-memory',
       'add https://mcp.example.com/mcp --name docs',
-      'add files --isolation sandbox --write ~/notes -- files-mcp',
       'add sample',
     ],
     also: ['new', 'create', 'register'],

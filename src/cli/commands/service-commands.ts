@@ -18,7 +18,7 @@ export const SERVICE_COMMANDS = [
       text: 'On a terminal, asks what to import and connect, shows the changes to the files, and then starts the service in the background and writes. Until then nothing is changed.',
       flags: {
         import: {
-          does: 'Servers to import, by name: a list with commas, all or none. Default: all but those of a project that their agent has not approved.',
+          does: 'Servers to import: a list with commas, all or none. Default: all but those of a project that are not approved.',
           value: 'NAMES',
         },
         'move-secrets': { does: 'Move secrets in plain text to the secret store.' },
@@ -28,7 +28,7 @@ export const SERVICE_COMMANDS = [
           kind: 'agent',
         },
         'keep-names': {
-          does: 'They keep one entry for each server, under its old name: tools keep their names.',
+          does: 'Connected agents keep an entry for each server, under its old name: tools keep their names.',
         },
         'at-login': { does: 'Start Toolroom at every login.' },
       },

@@ -30,7 +30,7 @@ export const askForChoice = (context: Context): Promise<Choice> =>
     const { config, given, note } = context
     const address = findAddress(config.folders.data)
     const api = address === undefined ? temporary : context.api
-    for (const line of (await findAll(api)).lines) note(line)
+    for (const line of (await findAll(api, context.terminal.width)).lines) note(line)
     const items = await importable(api)
     const fresh = items.filter(({ outcome }) => outcome === 'created')
     const flagged = given.flag('import')

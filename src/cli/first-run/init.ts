@@ -25,7 +25,7 @@ export const init: Run = async (context) => {
   const { startDetached } = await import('../service/start-detached.ts')
   const { address } = await during('Starting Toolroom', startDetached(config, mainFile))
   const { api } = context
-  const found = await findAll(api, false)
+  const found = await findAll(api, context.terminal.width, false)
   if (!asked) for (const line of found.lines) context.note(line)
   const choice = asked ?? (await choiceOfFlags(api, given))
   const leftOut = await leftOutLines(api, choice)
@@ -64,8 +64,8 @@ async function askedChoice(context: Context) {
 }
 
 /** What would happen. Reads only. */
-async function plan({ given, config }: Context, api: Api): Promise<Answer> {
-  const { scan, lines } = await findAll(api, false)
+async function plan({ given, config, terminal }: Context, api: Api): Promise<Answer> {
+  const { scan, lines } = await findAll(api, terminal.width, false)
   const choice = await choiceOfFlags(api, given)
   const leftOut = await leftOutLines(api, choice)
   const imported = await importServers(api, choice, true)

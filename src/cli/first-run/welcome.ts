@@ -13,7 +13,9 @@ export const welcome: Run = async (context) => {
   note(`Toolroom ${VERSION}  ${address}${isLocal ? '  (only this computer can reach it)' : ''}`)
   const servers = await allServers(api)
   const { scan, lines } =
-    servers.length === 0 ? await findAll(api) : { scan: null, lines: serverLines(servers) }
+    servers.length === 0
+      ? await findAll(api, context.terminal.width)
+      : { scan: null, lines: serverLines(servers) }
   for (const line of lines) note(line)
   if (scan?.entries === 0) note('Try it with a small one: toolroom add sample')
   const { url, isOpen } = await openSignedIn(context)

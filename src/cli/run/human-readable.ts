@@ -35,6 +35,10 @@ export function thousands(count: number | null | undefined): string | null {
 export const share = (part: number, whole: number): string | null =>
   whole === 0 ? null : `${Math.round((part / whole) * 100)}%`
 
+/** `line 3, column 3: a comma is missing`: why a file cannot be edited, beside its name. */
+export const withoutFile = (problem: string): string =>
+  problem.replace(/^.* cannot be edited: (?=line \d)/, '')
+
 /** `1 server`, `2 servers` */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 

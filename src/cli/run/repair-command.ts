@@ -9,8 +9,12 @@ export function repairOf(server: Broken): string {
   return repairCommand(server.last_error?.action ?? usual, server.id)
 }
 
-/** What to type after `toolroom why`, for the one line that a list has. */
-export const whyOrRepair = (server: Broken): string => `toolroom why ${server.id}, or ${repairOf(server)}`
+/** What to type, for the one line that a list has: also the repair, unless `toolroom why` has to say of which variable. */
+export function whyOrRepair(server: Broken): string {
+  const action = server.last_error?.action
+  const why = `toolroom why ${server.id}`
+  return action?.kind === 'edit_variables' && action.name === null ? why : `${why}, or ${repairOf(server)}`
+}
 
 /** One command for each action, which every command suggests. The dashboard makes a button of it. `id`: of the server. */
 export function repairCommand(action: RepairAction, id = ''): string {

@@ -127,10 +127,10 @@ export function permissionAction(match: Match, { isIsolated }: Started): RepairA
   return file !== undefined && path.isAbsolute(file) ? grant(file, 'write') : { kind: 'change_isolation' }
 }
 
-/** The variable with the address, if one has it. */
+/** The variable with the address, if one has it. Otherwise the program at the address is to be started first. */
 export function hostAction({ 1: host }: Match, { env = {} }: Started): RepairAction {
   const name = Object.keys(env).find((each) => host !== undefined && env[each]?.includes(host))
-  return { kind: 'edit_variables', name: name ?? null }
+  return name === undefined ? { kind: 'start' } : { kind: 'edit_variables', name }
 }
 
 export function settingAction({ input }: Match): RepairAction {

@@ -1677,17 +1677,17 @@ const ACTIONS: readonly (readonly [hint: RegExp, kind: RepairAction['kind']])[] 
   [/^Set (?!cwd|the)[A-Z_]+/, 'set_variable'],
   [/^Set cwd/, 'edit_folder'],
   [/^Start Docker/, 'start_docker'],
-  [
-    /key or token in env|^Set the missing value|^Correct the value|^Create |^Check that \S+ is running/,
-    'edit_variables',
-  ],
+  [/key or token in env|^Set the missing value|^Correct the value|^Create /, 'edit_variables'],
   [
     /^Check command|shell runs|chmod \+x|in a terminal to see|full path of its node|^Run the compiled/,
     'edit_command',
   ],
   [/^Install nosuch(?:program)?,/, 'edit_command'],
   [/in args|^Check args|from args|before the package|port above|use another path/, 'edit_arguments'],
-  [/start it again$|^Start it again|^Raise|^Stop the program|^Run npm login|access to Docker/, 'start'],
+  [
+    /start it again$|^Start it again|^Raise|^Stop the program|^Run npm login|access to Docker|^Check that .+ is running/,
+    'start',
+  ],
   [/./, 'see_log'],
 ]
 
@@ -1729,6 +1729,7 @@ describe('known causes', () => {
     const env = { LOG: 'debug', DATABASE_URL: 'postgres://me:secret@127.0.0.1:5432/x' }
     const refused = 'Error: connect ECONNREFUSED 127.0.0.1:5432'
     expect(action(refused, { env })).toEqual({ kind: 'edit_variables', name: 'DATABASE_URL' })
+    expect(action(refused)).toEqual({ kind: 'start' })
     const denied = "Error: EACCES: permission denied, open '/home/me/notes/a.txt'"
     const missing = "Error: ENOENT: no such file or directory, open '/home/me/notes/a.txt'"
     const path = '/home/me/notes/a.txt'
