@@ -193,7 +193,9 @@ export class Agents {
   readonly importable = (keys: readonly string[] | undefined, project?: string): AgentFiles[] => {
     const { platform } = this.#deps
     const projects = knownProjects(platform)
-    return (keys?.map(agentOf) ?? AGENTS).map((agent) => {
+    const wanted = keys?.map(agentOf) ?? AGENTS
+    // In one order, whatever order was asked for: it decides which server of a name gets the plain name.
+    return AGENTS.filter((agent) => wanted.includes(agent)).map((agent) => {
       const { installed } = detect(agent, platform)
       const folders = [...(installed ? projects : []), ...(project === undefined ? [] : [project])]
       const files = targetsIn(agent, platform, folders)
