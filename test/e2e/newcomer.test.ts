@@ -18,6 +18,12 @@ test("over REST, a newcomer's agents have the same servers, values and credentia
   expect(Object.keys(files)).toHaveLength(9)
   const service = await openTestService({ home })
   expect(await done<AgentScan>(service, 'GET', '/scan')).toMatchObject({ entries: 13 })
+  const names = async (agents: readonly string[]) => {
+    const report = await done<AgentImportReport>(service, 'POST', '/import', { dry_run: true, agents })
+    return report.items.map(({ name }) => name)
+  }
+  const types = AGENTS.map(([agent]) => agent)
+  expect(await names(types.toReversed())).toEqual(await names(types))
   const { items } = await done<AgentImportReport>(service, 'POST', '/import', { move_secrets: true })
   const nameOf = (agent: string, name: string) =>
     items.find(({ found_in }) =>

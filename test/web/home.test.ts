@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { HOME_SECRET } from '../support/dashboard-home.ts'
 import { TOKEN } from '../support/token.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
-import { sharedDashboard, untilLive } from './support/dashboard.ts'
+import { programAt, sharedDashboard, untilLive } from './support/dashboard.ts'
 
 /** docs/checks.md: the checks of Home. */
 describe.runIf(executablePath)('Home', () => {
@@ -18,7 +18,7 @@ describe.runIf(executablePath)('Home', () => {
     await dashboard.visit(page)
 
     const bar = page.getByRole('region', { name: 'Read-only.' })
-    await bar.getByText('To make changes, run toolroom open in a terminal').waitFor()
+    await bar.getByText(`To make changes, run ${programAt(dashboard.home)} open in a terminal`).waitFor()
     await page.getByRole('heading', { level: 1 }).filter({ hasText: 'of 9 servers work.' }).waitFor()
     const servers = page.getByRole('region', { name: 'Servers' })
     expect(await servers.getByRole('link').allInnerTexts()).toEqual(

@@ -36,7 +36,9 @@ describe.runIf(executablePath)('the first run of a newcomer', () => {
     await page.getByRole('radio', { name: /^Move/ }).click()
     await page.getByRole('button', { name: /^Import \d+ servers$/ }).click()
     await page.getByRole('radio', { name: 'One entry per agent' }).click()
-    for (const name of Object.values(NAMES)) await page.getByRole('checkbox', { name, exact: true }).click()
+    for (const name of Object.values(NAMES))
+      expect(await page.getByRole('checkbox', { name, exact: true }).isChecked()).toBe(true)
+    await page.getByRole('checkbox', { name: 'VS Code', exact: true }).uncheck()
     await page.getByRole('button', { name: 'Continue' }).click()
     for (const name of Object.values(NAMES)) {
       const card = page.getByRole('region', { name: `${name}, before and after` })

@@ -52,13 +52,13 @@ const hintOf = ({ kind }: RepairAction): string => `The hint of ${kind}`
 async function withFailures(page: Page, dashboard: Dashboard): Promise<void> {
   const [stdio] = (await dashboard.ask('GET', '/servers')).body.items
   const [http] = (await dashboard.ask('GET', '/http-servers')).body.items
-  const failing = (template: object, action: RepairAction, status: string) => ({
+  const failing = (template: object, action: RepairAction, state: 'failed' | 'error') => ({
     ...template,
     id: idOf(action),
     name: idOf(action),
-    status,
+    status: state,
     auth: { ...http.auth, state: 'none', method: 'none' },
-    health: { level: 'unhealthy', summary: 'It failed', action: hintOf(action) },
+    health: { level: 'unhealthy', state, works: false, summary: 'It failed', action: hintOf(action) },
     last_error: { code: 'exited', message: 'It failed', hint: hintOf(action), action },
   })
   const items = {

@@ -10,7 +10,7 @@ import { FULL } from '../support/full-or-short.ts'
 import { openService } from '../support/service-process.ts'
 import { TOKEN } from '../support/token.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
-import { type Dashboard, follow, openDashboard } from './support/dashboard.ts'
+import { type Dashboard, follow, openDashboard, programAt } from './support/dashboard.ts'
 
 /** docs/checks.md: the checks of the first run. */
 
@@ -133,7 +133,9 @@ describe.runIf(executablePath)('the first run', () => {
     await title(page, 'Written.').waitFor()
     await page.getByText('waiting for Cursor to connect…').waitFor()
     const later = page.getByRole('region', { name: 'When Toolroom is not running' })
-    await later.getByText('Cursor and Codex lose their tools until toolroom up.').waitFor()
+    await later
+      .getByText(`Cursor and Codex lose their tools until you run ${programAt(dashboard.home)} up.`)
+      .waitFor()
     await later.getByText('Toolroom cannot start at login here.').waitFor() // in this home
     await expectAccessible(page)
     const written = changed(before, hashes(dashboard))
@@ -233,14 +235,15 @@ describe.runIf(executablePath)('the first run', () => {
     await page.getByText('No servers yet').waitFor()
 
     // A link that was opened too late says so, and what to do.
+    const program = programAt(service.home)
     const late = (await service.ask('POST', '/login-codes', { lifetime_s: 1 })).body
     await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(late.expires_at) + 10)
     const { page: other } = await openPage(await openBrowser())
     await other.goto(`${service.address}/#c=${late.code}`)
     await other.getByText('This link has expired.').waitFor()
-    await other.getByText('Run "toolroom open" again in a terminal').waitFor()
+    await other.getByText(`Run ${program} open again in a terminal`).waitFor()
     await follow(other, '/servers')
-    await other.getByText('This link has expired. Run toolroom open again, or').waitFor()
+    await other.getByText(`This link has expired. Run ${program} open again, or`).waitFor()
     expect(complaints).toEqual([])
   })
 })

@@ -1,9 +1,15 @@
+import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { programName } from '../../../src/kernel/config/program-name.ts'
 import { writeDashboardHome } from '../../support/dashboard-home.ts'
 import { ownFolder } from '../../support/folder.ts'
 import { sharedByTests } from '../../support/lifetime.ts'
 import { openService } from '../../support/service-process.ts'
+
+/** How a command begins where the built service runs with this home. */
+export const programAt = (home: string): string => programName({ mainFile: MAIN, home, cwd: home })
+const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>

@@ -1,6 +1,7 @@
 import type { Entry } from '../../data/agent-files.ts'
 import { faultIn } from '../../data/agents.ts'
 import type { Agent } from '../../data/api.ts'
+import { program } from '../../data/browser/program.ts'
 import type { Server } from '../../data/servers.ts'
 import { t } from './messages.ts'
 import type { Staged } from './staged.ts'
@@ -106,7 +107,7 @@ function gatewayCell(server: Server, { agent, entries }: Column): Cell {
   const isOn = gateway_servers == null || gateway_servers.includes(server.id)
   const hasEntry = entries.get(server.id)?.some(({ parked }) => !parked) ?? false
   if (agent.keeps_names && !hasEntry) {
-    const names = { agent: agent.name, server: server.id, type: agent.agent_type }
+    const names = { agent: agent.name, server: server.id, type: agent.agent_type, program }
     return { ...base, state: 'off', blocked: t('needsEntry', names) }
   }
   if (!isOn) return { ...base, state: 'off' }

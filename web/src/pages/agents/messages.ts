@@ -69,10 +69,10 @@ export const t = texts('agents', {
   atOnceOff: '{agent} no longer sees {server}',
   unfollowed:
     '{agent} no longer follows all servers: those that are added later are off. Ctrl Z takes it back.',
-  needsEntry: '{agent} has an entry per server. toolroom enable {server} --in {type} adds one',
+  needsEntry: '{agent} has an entry per server. {program} enable {server} --in {type} adds one',
   atOnceText: 'Some agents read their tools only when a session starts.',
   nothingToUndo: 'There is nothing to undo.',
-  readOnly: 'Read-only. Run "{program} open" in a terminal to make changes.',
+  readOnly: 'Read-only. Run {program} open in a terminal to make changes.',
   differsTitle: '{server} in {agent} differs',
   differsText: 'It differs in: {places}.',
   theirs: 'In the file of {agent}',

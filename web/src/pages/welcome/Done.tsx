@@ -32,8 +32,7 @@ export function Done({ welcome: { found = [], state, set } }: { readonly welcome
   async function undo(): Promise<void> {
     setBusy(true)
     try {
-      for (const agent_type of state.wrote)
-        await undoWrite({ agent_type, scope: 'user', backup_id: null })
+      for (const agent_type of state.wrote) await undoWrite({ agent_type, scope: 'user', backup_id: null })
       set({ undone: true })
     } catch (failure) {
       showFailure(failure)

@@ -14,8 +14,8 @@ const t = texts('atLogin', {
     other: '{agents} start Toolroom with their first call.',
   },
   cutOff: {
-    one: '{agents} loses its tools until {program} up.',
-    other: '{agents} lose their tools until {program} up.',
+    one: '{agents} loses its tools until you run {command}.',
+    other: '{agents} lose their tools until you run {command}.',
   },
   install: 'Start at login',
   file: 'Writes {file}. {program} service uninstall removes it.',
@@ -39,11 +39,18 @@ export function StartAtLogin({ agents }: { readonly agents: readonly Agent[] }) 
   const isOn = settings.items.find(({ key }) => key === 'agents_start_service')?.value === true
   const starting = agents.filter(({ starts_toolroom }) => isOn && starts_toolroom)
   const cutOff = agents.filter((agent) => !starting.includes(agent))
+  const up = (
+    <code key="command" className="mono">
+      {program} up
+    </code>
+  )
   return (
     <section className={`card ${css.box}`} aria-label={t('title')}>
       <h2>{t('title')}</h2>
       {starting.length > 0 && <p>{t('starting', { count: starting.length, agents: namesOf(starting) })}</p>}
-      {cutOff.length > 0 && <p>{t('cutOff', { count: cutOff.length, agents: namesOf(cutOff), program })}</p>}
+      {cutOff.length > 0 && (
+        <p>{t.rich('cutOff', { count: cutOff.length, agents: namesOf(cutOff), command: up })}</p>
+      )}
       {login.problem === null ? (
         <div className="row">
           <Act

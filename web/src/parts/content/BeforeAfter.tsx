@@ -19,7 +19,7 @@ const t = texts('before-after', {
   gained: { one: '{count} gained', other: '{count} gained' },
   all: 'and all that are added later',
   nothing: 'It sees no server. Choose “Follow all servers”, or switch servers on in Agents.',
-  shared: 'the one {agents} has',
+  shared: { one: 'the one that {agents} has', other: 'the one that {agents} have' },
   own: '{agent}’s own variant',
   stays: 'stays in the file',
   isNew: 'new',
@@ -64,6 +64,8 @@ export function BeforeAfter({ agentType, change }: Props) {
   const isSame = gained.length === 0 && newSecrets.length === 0 && servers !== null
   const own = replaced.map(({ server_id }) => server_id)
   const agent = nameOf(agentType)
+  // Until one of the servers has started, its tools are unknown.
+  const isUnknown = before.tools === 0 && after.tools === 0
   return (
     <section className={css.card} aria-label={`${agent}, ${t('small')}`}>
       <div className={css.head}>
@@ -137,15 +139,15 @@ export function BeforeAfter({ agentType, change }: Props) {
         )}
         <BeforeAfterRow
           label={t('tools')}
-          before={<b>{before.tools}</b>}
-          after={<b>{after.tools}</b>}
-          note={toolsNote(before.tools, after.tools)}
+          before={isUnknown ? '–' : <b>{before.tools}</b>}
+          after={isUnknown ? '–' : <b>{after.tools}</b>}
+          note={isUnknown ? t('unknown') : toolsNote(before.tools, after.tools)}
         />
         <BeforeAfterRow
           label={t('tokens')}
-          before={t('about', { count: tokens(before.tokens) })}
-          after={t('about', { count: tokens(after.tokens) })}
-          note={after.tokens > before.tokens ? (gained.length === 0 ? t('longer') : null) : t('sameTokens')}
+          before={isUnknown ? '–' : t('about', { count: tokens(before.tokens) })}
+          after={isUnknown ? '–' : t('about', { count: tokens(after.tokens) })}
+          note={isUnknown ? null : tokensNote(change)}
         />
         <BeforeAfterRow
           label={t('credentials')}
@@ -169,16 +171,22 @@ export function BeforeAfter({ agentType, change }: Props) {
   )
 }
 
+const LIST = new Intl.ListFormat('en')
+
 function whoseServer(shared: readonly string[], hasVariants: boolean, agent: string): string | null {
-  if (shared.length > 0) return t('shared', { agents: shared.join(', ') })
+  if (shared.length > 0) return t('shared', { count: shared.length, agents: LIST.format(shared) })
   return hasVariants ? t('own', { agent }) : null
 }
 
 function toolsNote(before: number, after: number): ReactNode {
-  if (before === 0 && after === 0) return t('unknown')
   if (before === after) return <ChangeNote tone="ok" text={t('sameTools')} />
   const count = Math.abs(after - before)
   return <ChangeNote tone="warn" text={t(after > before ? 'moreTools' : 'lessTools', { count })} />
+}
+
+function tokensNote({ before, after, gained }: GatewayChange): string | null {
+  if (after.tokens === before.tokens) return t('sameTokens')
+  return after.tokens > before.tokens && gained.length === 0 ? t('longer') : null
 }
 
 /** `github: env GITHUB_TOKEN` */
