@@ -6,6 +6,7 @@ import { BeforeAfter } from '../../parts/content/BeforeAfter.tsx'
 import { BeforeAfterRow, BeforeAfterTable, ChangeNote } from '../../parts/content/BeforeAfterRow.tsx'
 import { ConnectChoices, FileChangeDialog, FileFacts, FilePreview } from '../../parts/content/FileChange.tsx'
 import { FileLines } from '../../parts/content/FileLines.tsx'
+import { SizeRows } from '../../parts/content/SizeRows.tsx'
 import { ToolNames } from '../../parts/content/ToolNames.tsx'
 import { VariantStrip } from '../../parts/content/VariantStrip.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
@@ -65,6 +66,9 @@ const KEPT: GatewayChange = {
   credentials: { before: ['github: env GITHUB_TOKEN'], after: ['github: env GITHUB_TOKEN'] },
   not_added: 7,
 }
+/** No server has started yet. */
+const NOTHING = { servers: 3, tools: 0, tokens: 0 }
+const UNCOUNTED: GatewayChange = { ...KEPT, before: NOTHING, after: NOTHING }
 const WIDER: GatewayChange = {
   ...KEPT,
   servers: null,
@@ -133,6 +137,7 @@ export function ServerParts() {
             after="4"
             note={<ChangeNote tone="warn" text="1 gained" />}
           />
+          <SizeRows change={UNCOUNTED} />
           <ToolNames replaced={KEPT.replaced} />
         </BeforeAfterTable>
         <FileLines agentType="cursor" scope="user" around={3} />

@@ -1,11 +1,11 @@
-import { Fragment, type ReactNode } from 'react'
+import { Fragment } from 'react'
 import type { GatewayChange } from '../../data/agent-files.ts'
 import { useAgents } from '../../data/agents.ts'
-import { tokens } from '../../format/format.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Monogram } from '../marks/Tag.tsx'
 import css from './BeforeAfter.module.css'
 import { BeforeAfterRow, BeforeAfterTable, ChangeNote } from './BeforeAfterRow.tsx'
+import { SizeRows } from './SizeRows.tsx'
 import { ToolNames } from './ToolNames.tsx'
 import { VariantStrip } from './VariantStrip.tsx'
 
@@ -24,15 +24,6 @@ const t = texts('before-after', {
   stays: 'stays in the file',
   isNew: 'new',
   none: 'none',
-  tools: 'Tools',
-  sameTools: 'same tools',
-  moreTools: { one: '{count} more', other: '{count} more' },
-  lessTools: { one: '{count} less', other: '{count} less' },
-  unknown: 'not known before the first start',
-  tokens: 'Tokens',
-  about: 'about {count}',
-  longer: 'longer names',
-  sameTokens: 'same size',
   credentials: 'Credentials',
   noOthers: 'same value, no others',
   noneUsed: 'no others',
@@ -64,8 +55,6 @@ export function BeforeAfter({ agentType, change }: Props) {
   const isSame = gained.length === 0 && newSecrets.length === 0 && servers !== null
   const own = replaced.map(({ server_id }) => server_id)
   const agent = nameOf(agentType)
-  // Until one of the servers has started, its tools are unknown.
-  const isUnknown = before.tools === 0 && after.tools === 0
   return (
     <section className={css.card} aria-label={`${agent}, ${t('small')}`}>
       <div className={css.head}>
@@ -137,18 +126,7 @@ export function BeforeAfter({ agentType, change }: Props) {
             <td colSpan={5}>{t('nothing')}</td>
           </tr>
         )}
-        <BeforeAfterRow
-          label={t('tools')}
-          before={isUnknown ? '–' : <b>{before.tools}</b>}
-          after={isUnknown ? '–' : <b>{after.tools}</b>}
-          note={isUnknown ? t('unknown') : toolsNote(before.tools, after.tools)}
-        />
-        <BeforeAfterRow
-          label={t('tokens')}
-          before={isUnknown ? '–' : t('about', { count: tokens(before.tokens) })}
-          after={isUnknown ? '–' : t('about', { count: tokens(after.tokens) })}
-          note={isUnknown ? null : tokensNote(change)}
-        />
+        <SizeRows change={change} />
         <BeforeAfterRow
           label={t('credentials')}
           before={<Secrets all={credentials.before} />}
@@ -176,17 +154,6 @@ const LIST = new Intl.ListFormat('en')
 function whoseServer(shared: readonly string[], hasVariants: boolean, agent: string): string | null {
   if (shared.length > 0) return t('shared', { count: shared.length, agents: LIST.format(shared) })
   return hasVariants ? t('own', { agent }) : null
-}
-
-function toolsNote(before: number, after: number): ReactNode {
-  if (before === after) return <ChangeNote tone="ok" text={t('sameTools')} />
-  const count = Math.abs(after - before)
-  return <ChangeNote tone="warn" text={t(after > before ? 'moreTools' : 'lessTools', { count })} />
-}
-
-function tokensNote({ before, after, gained }: GatewayChange): string | null {
-  if (after.tokens === before.tokens) return t('sameTokens')
-  return after.tokens > before.tokens && gained.length === 0 ? t('longer') : null
 }
 
 /** `github: env GITHUB_TOKEN` */
