@@ -79,7 +79,7 @@ describe.runIf(executablePath)('the first run', () => {
       await row('crash').getByText('Does not start').waitFor()
       await row('noenv').getByText('Does not start').waitFor()
       expect(await row('noenv').getByRole('paragraph').innerText()).not.toBe('')
-      expect(await row('flood').getByText('Not checked').count()).toBe(1)
+      expect(await row('flood').getByText('Not tried').count()).toBe(1)
     }
     await tried()
     await row('slow').getByText('Starts', { exact: true }).waitFor()

@@ -204,9 +204,9 @@ function State({
     )
   if (server) return <StatusText server={server} detail={t('already')} />
   return (
-    <span className="idle row">
-      <Glyph name="unknown" />
-      {t('notChecked')}
+    <span className="info row">
+      <Glyph name="untried" />
+      {t('notTried')}
     </span>
   )
 }

@@ -63,7 +63,7 @@ export const t = texts('welcome', {
   files: { one: '{count} file', other: '{count} files' },
   notApproved: 'not approved by its agent',
   compare: 'Compare',
-  notChecked: 'Not checked',
+  notTried: 'Not tried',
   already: 'Already imported',
   refused: 'Cannot be imported',
   secrets: 'Secrets',
