@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -20,11 +20,23 @@ else process.env.TOOLROOM_TEST_FOLDER = TOOLROOM_TEST_MEMORY
 const checkout = fileURLToPath(new URL('../..', import.meta.url))
 const bin = join(checkout, 'node_modules/.cache/toolroom-bin')
 if (process.platform !== 'win32' && !process.env.PATH?.split(delimiter).includes(bin)) {
+  const [link, program] = [join(bin, 'toolroom'), join(checkout, 'dist/main.js')]
   mkdirSync(bin, { recursive: true })
   try {
-    symlinkSync(join(checkout, 'dist/main.js'), join(bin, 'toolroom'))
+    if (targetOf(link) !== program) {
+      rmSync(link, { force: true }) // of the folder that this one was copied from
+      symlinkSync(program, link)
+    }
   } catch {
-    // another process was faster, or it is there since an earlier run
+    // another process was faster
   }
   process.env.PATH = `${process.env.PATH}${delimiter}${bin}`
+}
+
+function targetOf(link: string): string | undefined {
+  try {
+    return readlinkSync(link)
+  } catch {
+    return undefined // there is none
+  }
 }
