@@ -135,6 +135,7 @@ describe('server-filesystem', () => {
       code: 'file_not_found',
       message: expect.stringContaining('None of the specified directories are accessible'),
       hint: 'Check the paths in args and env, or set cwd to the folder they are relative to',
+      action: { kind: 'edit_arguments' },
     })
   })
 

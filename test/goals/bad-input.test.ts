@@ -57,10 +57,9 @@ function faultOf(
   if (!documented && status !== 302) return `undocumented status: ${status} ${body.slice(0, 300)}`
   for (const secret of [
     TOKEN,
-    ...(sent.url.startsWith('/api/settings') ? [] : [service.data]),
+    ...(/^\/api\/(?:sample-server|settings)\b/.test(sent.url) ? [] : [service.data]),
     ...(tellsPaths(sent) ? [] : [service.home]),
-    ...(sent.url.startsWith('/api/runtimes') ? [] : ['node_modules']), // npm adds folders of it to PATH
-    '/src/',
+    ...(sent.url.startsWith('/api/runtimes') ? [] : ['node_modules', '/src/']), // npm adds folders of this one to PATH
     '\n    at ',
     ...(status >= 400 ? [CANARY] : []),
   ])
@@ -242,5 +241,6 @@ function statusOf(address: string, agent: Agent, { method, url, headers, payload
   })
 }
 
-/** These responses contain the paths of agents' files and packages by design. */
-const tellsPaths = ({ url }: Sent): boolean => /^\/api\/(?:agents|backups|packages|settings)\b/.test(url)
+/** These responses contain the paths of agents' files, of packages and of what Toolroom itself writes by design. */
+const tellsPaths = ({ url }: Sent): boolean =>
+  /^\/api\/(?:agents|backups|packages|sample-server|service|settings)\b/.test(url)

@@ -101,12 +101,14 @@ export function wildRequests(operations: readonly Operation[]): fc.Arbitrary<Sen
   return fc.oneof(...operations.filter(startsNothing).map(of)).filter(staysAtHome)
 }
 
-/** A project path can be any folder of this computer, not only one of the test. */
-const staysAtHome = ({ url, payload }: Sent): boolean => !`${url}${String(payload)}`.includes('project_path')
+/** A project path can be any folder of this computer, not only one of the test; and its service manager has one for all. */
+const staysAtHome = ({ method, url, payload }: Sent): boolean =>
+  !`${url}${String(payload)}`.includes('project_path') &&
+  !/^(?:PUT \/api\/service|POST \/api\/sample-server)\b/.test(`${method} ${url}`)
 
 /** Random commands, URLs and packages are registered here but must not be executed or requested on this machine. */
 const startsNothing = ({ path }: Operation): boolean =>
-  !/\/(?:start|restart|call|test|bulk|trial|diagnose|install-npm|pull|search|update|shutdown|\{id\}\/login)$/.test(
+  !/\/(?:start|restart|call|test|try|bulk|trial|diagnose|install-npm|pull|search|update|shutdown|\{id\}\/login)$/.test(
     path,
   )
 

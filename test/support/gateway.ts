@@ -165,7 +165,7 @@ async function textIn(reply: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString()
 }
 
-/** Returns a function that counts the calls to servers from now on. A call that reaches no server takes no time. */
+/** Returns a function that counts the calls to servers from now on. A call that reaches no server has no duration. */
 export async function callsStarted({ address }: Service): Promise<() => number> {
   let started = 0
   const socket = new WebSocket(`${address.replace('http', 'ws')}/api/ws/metrics`)
@@ -173,7 +173,7 @@ export async function callsStarted({ address }: Service): Promise<() => number> 
   socket.on('message', (data) => {
     const { type, data: call } = JSON.parse(String(data))
     if (type === 'call_started') started += 1
-    if (type === 'call_completed' && call.duration_ms === 0) started -= 1
+    if (type === 'call_completed' && call.duration_ms === null) started -= 1
   })
   await once(socket, 'open')
   return () => started

@@ -9,7 +9,7 @@ import {
   type TestService,
 } from '../../../test/support/test-service.ts'
 import { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
-import { redactEntry } from './log-redaction.ts'
+import { redactEntry } from './log-pipeline.ts'
 import type { LogLine, LogPage } from './logs.schema.ts'
 
 const url = '/api/logs'

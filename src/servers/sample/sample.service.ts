@@ -21,6 +21,7 @@ export const SampleInput = Type.Object({ agents: Type.Optional(ForAgents) })
 type SampleInput = Type.Static<typeof SampleInput>
 
 component({ SampleServer }, 'The sample server, which ships with Toolroom')
+component({ SampleInput }, 'Which agents see the sample server', { examples: [{ agents: [] }] })
 
 interface Deps {
   /** The program, as the build made it. */

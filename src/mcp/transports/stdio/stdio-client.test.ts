@@ -158,6 +158,7 @@ describe('failed start', () => {
         message:
           'It wrote text to stdout but no MCP message within 0.4 s. First line: "➜  Local:   http://localhost:5173/"',
         hint: 'Check that the command starts an MCP server that uses the stdio transport. Logs belong on stderr, not on stdout',
+        action: { kind: 'edit_command' },
       },
       retry: true,
     })
