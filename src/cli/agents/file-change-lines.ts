@@ -59,15 +59,17 @@ function gatewayLines({ before, after, ...change }: Gateway): Line[] {
   ]
 }
 
-/** A server that was not tried yet may have any number of tools. */
+/** A server that has not worked yet may have any number of tools. */
 function toolsText(
   replaced: Gateway['replaced'],
   { before, after }: Pick<Gateway, 'before' | 'after'>,
 ): string {
   const unknown = replaced.filter(({ tools }) => tools.length === 0).length
-  if (unknown > 0 && before.tools === 0 && after.tools === 0) return 'not known before the first try'
+  if (unknown > 0 && before.tools === 0 && after.tools === 0) return 'not known yet'
   const counts = `${before.tools} → ${after.tools}, about ${before.tokens} → ${after.tokens} tokens`
-  return unknown === 0 ? counts : `${counts}, and those of ${counted(unknown, 'server')} not tried yet`
+  return unknown === 0
+    ? counts
+    : `${counts}, and those of ${counted(unknown, 'server')}, which are not known yet`
 }
 
 type Gateway = NonNullable<Schemas['AgentChangeReport']['gateway']>
