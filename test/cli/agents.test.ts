@@ -160,7 +160,7 @@ test('agents are shown with their files, connected with a diff and a backup, and
   // Who sees a new server is said, and can be named.
   const added = await cli('add', 'late', '--agents', 'cursor', '--json', '--', 'node')
   expect(JSON.parse(added.stdout)).toMatchObject({ id: 'late', used_by_agents: ['cursor'] })
-  expect((await cli('add', 'later', '--', 'node')).stdout).toMatch(/^ {2}agents None of them sees it yet\./m)
+  expect((await cli('add', 'later', '--', 'node')).stdout).toMatch(/^ {2}agents No agent sees it yet\./m)
   // Directly, it changes the file, which needs a yes.
   const asked = await cli('enable', 'echo', '--in', 'codex')
   expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes') })

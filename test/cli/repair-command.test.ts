@@ -112,7 +112,13 @@ describe('the same failure suggests the same command everywhere', () => {
       words,
     )
     const during = (_: string, work: Promise<unknown>) => work
-    return { api, given, during, terminal: { width: undefined }, service: { address: 'x' } } as never
+    return {
+      api,
+      given,
+      during,
+      terminal: { width: undefined, typed: (text: string) => text },
+      service: { address: 'x' },
+    } as never
   }
   const written = (lines: readonly Line[] = []) =>
     lines.map((line) => (typeof line === 'string' ? line : line.map(textOf).join(''))).join('\n')
@@ -141,6 +147,13 @@ describe('the same failure suggests the same command everywhere', () => {
   test.each(TABLE)('%s', async (_, action, command) => {
     for (const [place, shown] of Object.entries(PLACES))
       expect(await shown(about(action)), place).toContain(command)
+  })
+
+  test('a list does not suggest to change a variable whose name is not known', async () => {
+    const server = about({ kind: 'edit_variables', name: null })
+    expect(await PLACES.ls?.(server)).toBe('1 server needs you:  toolroom why db')
+    expect(await PLACES.doctor?.(server)).not.toContain('NAME=')
+    expect(await PLACES.why?.(server)).toContain('toolroom edit db --env NAME=...')
   })
 
   test('an error without an action suggests the log', async () => {

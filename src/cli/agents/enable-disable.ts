@@ -250,6 +250,6 @@ const usersOf = async (api: Api, id: string): Promise<readonly string[]> =>
 /** Says which agents see a new server: those that follow all servers, and those that were named. */
 const usersLine = (users: readonly string[], id: string): Line => [
   users.length === 0
-    ? `  agents None of them sees it yet. toolroom enable ${id} --in AGENT`
+    ? `  agents No agent sees it yet. toolroom enable ${id} --in AGENT`
     : `  agents ${users.join(' ')}`,
 ]

@@ -1,4 +1,4 @@
-import { shortPath } from '../run/human-readable.ts'
+import { counted, shortPath } from '../run/human-readable.ts'
 import { type Line, signed, toned } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
 
@@ -27,10 +27,12 @@ function gatewayLines({ before, after, ...change }: Gateway): Line[] {
     toned('dim', `  ${label.padEnd(12)} `),
     toned(tone, text),
   ]
-  const counts = (of: 'servers' | 'tools' | 'tokens') => `${before[of]} → ${after[of]}`
   const gained = change.credentials.after.filter((each) => !change.credentials.before.includes(each))
   return [
-    row('Servers', counts('servers') + (change.servers === null ? ', and all that are added later' : '')),
+    row(
+      'Servers',
+      `${before.servers} → ${after.servers}${change.servers === null ? ', and all that are added later' : ''}`,
+    ),
     ...(change.keep_names ? [row('Entries', 'one for each server, under its old name')] : []),
     ...(change.gained.length > 0 ? [row('It gains', change.gained.join(', '), 'warn')] : []),
     ...renamed.map(({ name, server_id }) => row('Renamed', `${name} → ${server_id}`)),
@@ -42,7 +44,7 @@ function gatewayLines({ before, after, ...change }: Gateway): Line[] {
         ].map((text, n) => row(n === 0 ? 'Kept apart' : '', text)),
       ),
     ),
-    row('Tools', `${counts('tools')}, about ${counts('tokens')} tokens`),
+    row('Tools', toolsText(change.replaced, { before, after })),
     ...toolNames(change).map((text, n) => row(n === 0 ? 'Tool names' : '', text)),
     row(
       'Credentials',
@@ -55,6 +57,19 @@ function gatewayLines({ before, after, ...change }: Gateway): Line[] {
       : []),
     ...(after.servers === 0 ? [row('', 'It sees no server. --all lets it see all of them', 'warn')] : []),
   ]
+}
+
+/** A server that has not worked yet may have any number of tools. */
+function toolsText(
+  replaced: Gateway['replaced'],
+  { before, after }: Pick<Gateway, 'before' | 'after'>,
+): string {
+  const unknown = replaced.filter(({ tools }) => tools.length === 0).length
+  if (unknown > 0 && before.tools === 0 && after.tools === 0) return 'not known yet'
+  const counts = `${before.tools} → ${after.tools}, about ${before.tokens} → ${after.tokens} tokens`
+  return unknown === 0
+    ? counts
+    : `${counts}, and those of ${counted(unknown, 'server')}, which are not known yet`
 }
 
 type Gateway = NonNullable<Schemas['AgentChangeReport']['gateway']>

@@ -247,7 +247,12 @@ describe('availability', () => {
     await expect.poll(() => bridge.output.stderr).toContain('TOOLROOM_KEY')
     const refused = seen.length
     expect(await bridge.ask(1, 'tools/list')).toMatchObject({
-      error: { code: -31_401, message: expect.stringContaining('toolroom agents connect') },
+      error: {
+        code: -31_401,
+        message: expect.stringContaining(
+          'Connect this agent again with toolroom agents connect, and restart it',
+        ),
+      },
     })
     expect(await bridge.ask(2, 'tools/list')).toMatchObject({ error: { code: -31_401 } })
     expect(seen).toHaveLength(refused + 2)

@@ -1,4 +1,4 @@
-import type { Answer, Context, Run } from '../run/command-context.ts'
+import type { Answer, Context, Run, Terminal } from '../run/command-context.ts'
 import { Failure } from '../run/failure.ts'
 import { findAddress } from '../run/service-address.ts'
 import type { Api } from '../run/service-client.ts'
@@ -25,7 +25,7 @@ export const doctor: Run = async (context) => {
   const findings = sections.flatMap((section) => section.findings)
   const isDry = given.is('dry-run')
   const fixes = isDry || given.is('fix') ? await applied(findings, isDry) : []
-  return doctorAnswer(sections, fixes, { isDry, isRunning, width: context.terminal.width })
+  return doctorAnswer(sections, fixes, { isDry, isRunning, terminal: context.terminal })
 }
 
 /** A section that cannot be checked is a problem of its own, and the others are still checked. */
@@ -63,6 +63,12 @@ async function applied(findings: readonly Finding[], isDry: boolean): Promise<Ap
   return all
 }
 
+const typedFinding = (finding: Finding, typed: Terminal['typed']): Finding => ({
+  ...finding,
+  text: typed(finding.text),
+  ...(finding.see !== undefined && { see: typed(finding.see) }),
+})
+
 function reasonOf(error: unknown): string {
   if (error instanceof Failure || (error instanceof Error && 'code' in error)) return error.message
   throw error
@@ -71,7 +77,11 @@ function reasonOf(error: unknown): string {
 function doctorAnswer(
   sections: readonly Section[],
   fixes: readonly Applied[],
-  { isDry, isRunning, width }: { isDry: boolean; isRunning: boolean; width: number | undefined },
+  {
+    isDry,
+    isRunning,
+    terminal: { width, typed },
+  }: { isDry: boolean; isRunning: boolean; terminal: Terminal },
 ): Answer {
   const findings = sections.flatMap((section) => section.findings)
   const isRepaired = (finding: Finding) => {
@@ -101,7 +111,9 @@ function doctorAnswer(
       fixes: fixes.map(({ does, undo, done, error }) => ({ does, undo, done, error })),
     },
     lines: [
-      ...sections.flatMap((section) => sectionLines(section, width)),
+      ...sections.flatMap(({ name, findings: own }) =>
+        sectionLines({ name, findings: own.map((finding) => typedFinding(finding, typed)) }, width),
+      ),
       ...fixLines(fixes, isDry, width),
       summary(problems, hints, fixes.length > 0 ? 0 : fixable),
     ],

@@ -57,7 +57,9 @@ export const askForChoice = (context: Context): Promise<Choice> =>
       text.replaceAll(at.address, real).replaceAll(at.folder, config.folders.data)
     for (const change of changes)
       for (const line of diffLines({ ...change, diff: shown(change.diff) })) note(line)
-    await context.confirm(questionOf(choice, changes))
+    const parts = partsOf(choice, changes)
+    if (address === undefined || parts.length > 0)
+      await context.confirm(questionOf(address === undefined, parts))
     return choice
   })
 
@@ -72,14 +74,18 @@ async function plannedChanges(
   return connectAgents(temporary, choice, true)
 }
 
-function questionOf({ items = [], atLogin }: Choice, changes: readonly FileChange[]): string {
+function partsOf({ items = [], atLogin }: Choice, changes: readonly FileChange[]): string[] {
   const files = changes.filter(({ changed }) => changed).length
-  const parts = [
+  return [
     ...(items.length === 0 ? [] : [`import ${counted(items.length, 'server')}`]),
     ...(files === 0 ? [] : [`write ${counted(files, 'file')}`]),
     ...(atLogin ? ['start it at every login'] : []),
   ]
-  return `Start Toolroom in the background${parts.map((part) => `, ${part}`).join('')}?`
+}
+
+function questionOf(startsIt: boolean, parts: readonly string[]): string {
+  const all = [...(startsIt ? ['start Toolroom in the background'] : []), ...parts].join(', ')
+  return `${all.charAt(0).toUpperCase()}${all.slice(1)}?`
 }
 
 /** Those that their agent has not approved are not part of the default. */

@@ -48,9 +48,11 @@ export const init: Run = async (context) => {
       ...connected.map(({ agent_type, path }) => [agent_type, path]),
     ],
     next:
-      connected.length > 0
-        ? 'next: toolroom ls    undo: toolroom agents restore AGENT'
-        : 'next: toolroom open, or toolroom agents connect AGENT',
+      found.scan.entries === 0
+        ? 'next: toolroom add sample, or toolroom open'
+        : connected.length > 0
+          ? 'next: toolroom ls    undo: toolroom agents restore AGENT'
+          : 'next: toolroom open, or toolroom agents connect AGENT',
   }
 }
 

@@ -54,7 +54,7 @@ export function standing(servers: readonly AnyServer[]): string {
     `${works} ${works === 1 ? 'works' : 'work'}`,
     untried > 0 && `${untried} ${untried === 1 ? 'was' : 'were'} not tried yet`,
     troubled > 0 && `${troubled} ${troubled === 1 ? 'needs' : 'need'} you`,
-    rest > 0 && `${rest} ${rest === 1 ? 'is' : 'are'} stopped or starting`,
+    rest > 0 && `${rest} ${rest === 1 ? 'is' : 'are'} off or starting`,
   ]
   return `${all}: ${parts.filter(Boolean).join(', ')}`
 }

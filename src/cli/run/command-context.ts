@@ -5,6 +5,15 @@ import { usage } from './failure.ts'
 import type { Line, Span } from './printed-line.ts'
 import type { Api, ServiceClient } from './service-client.ts'
 
+export interface Terminal {
+  /** Whether stdout is a terminal. */
+  readonly isTty: boolean
+  /** How wide it is. */
+  readonly width: number | undefined
+  /** A text with commands as they are typed on this computer. For what is laid out by its width before it is printed. */
+  readonly typed: (text: string) => string
+}
+
 /** What a command gets. */
 export interface Context {
   readonly given: Given
@@ -15,8 +24,7 @@ export interface Context {
   readonly api: Api
   /** The connection below `api`, for its address and for unusual requests. */
   readonly service: ServiceClient
-  /** Whether stdout is a terminal, and how wide it is. */
-  readonly terminal: { readonly isTty: boolean; readonly width: number | undefined }
+  readonly terminal: Terminal
   /** Prints a line on stderr: progress, warnings. */
   readonly note: (line: Line) => void
   /** Prints one item of a stream: a line, with `--json` its JSON, with `--plain` the row. */

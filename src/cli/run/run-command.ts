@@ -3,11 +3,20 @@ import { dirname } from 'node:path'
 import { type Config, readConfig } from '../../kernel/config/config.ts'
 import { readFlags } from '../../kernel/config/up-flags.ts'
 import { EXIT } from '../../kernel/exit-codes.ts'
-import { columns } from './columns.ts'
+import { columns, hanging } from './columns.ts'
 import type { Command } from './command.ts'
 import type { Answer, Context, Given, Value } from './command-context.ts'
 import { Failure } from './failure.ts'
-import { type Line, plain, type Span, type Style, styleOf, textOf, writtenLine } from './printed-line.ts'
+import {
+  type Line,
+  plain,
+  type Span,
+  type Style,
+  styleOf,
+  textOf,
+  widthOf,
+  writtenLine,
+} from './printed-line.ts'
 import { readGiven } from './read-arguments.ts'
 import { findAddress } from './service-address.ts'
 import { ServiceClient } from './service-client.ts'
@@ -82,7 +91,7 @@ function contextOf({ given, isJson, style, errors, typed }: Output, mainFile: st
     get api() {
       return context.service.api
     },
-    terminal: { isTty: stdout.isTTY === true, width: style.width },
+    terminal: { isTty: stdout.isTTY === true, width: style.width, typed },
     note: (line) => void stderr.write(writtenLine(typedLine(line, typed), errors)),
     emit: (json, line, row) => {
       if (isJson) stdout.write(`${jsonText(json)}\n`)
@@ -119,9 +128,13 @@ function print(answer: Answer, { given, isJson, style, errors, typed }: Output):
     stdout.write(shown.map((line) => writtenLine(line, style)).join(''))
   }
   if (next !== undefined && !isJson && stdout.isTTY && stderr.isTTY)
-    stderr.write(writtenLine(typed(next), errors))
+    for (const line of nextLines(typed(next), errors.width)) stderr.write(writtenLine(line, errors))
   if (exit !== undefined) process.exitCode = EXIT[exit]
 }
+
+/** `next: …    undo: …` on two lines where one is too short. */
+const nextLines = (next: string, width = Number.POSITIVE_INFINITY): string[] =>
+  widthOf(next) <= width ? [next] : next.split(/ {4}(?=undo: )/).flatMap((line) => hanging('', line, width))
 
 const typedLine = (line: Line, typed: Main['typed']): Line =>
   typeof line === 'string'

@@ -11,7 +11,14 @@ import {
   stateSpan,
 } from '../run/any-server.ts'
 import { hanging } from '../run/columns.ts'
-import { type Answer, type Context, emptyList, exitOf, type Run } from '../run/command-context.ts'
+import {
+  type Answer,
+  type Context,
+  emptyList,
+  exitOf,
+  type Run,
+  type Terminal,
+} from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
 import { findNamed } from '../run/find-named.ts'
 import { followJob } from '../run/follow-job.ts'
@@ -65,7 +72,7 @@ async function tryServers(servers: readonly AnyServer[], context: Context): Prom
     },
     lines: [
       ...items.map(({ id, outcome, summary }) => signed(SIGNS[outcome], `${id}  ${summary}`)),
-      `${works} of ${counted(total, 'server')} work${others.length > 0 ? `, ${others.join(', ')}` : ''}.`,
+      `${works} of ${counted(total, 'server')} ${works === 1 ? 'works' : 'work'}${others.length > 0 ? `, ${others.join(', ')}` : ''}.`,
     ],
     plain: items.map(({ id, outcome, summary }) => [id, outcome, summary]),
     exit: exitOf(failed, total),
@@ -94,7 +101,7 @@ async function testStdio(server: StdioServer, context: Context): Promise<Answer>
     ],
     plain: checks.map(({ name, ok, detail }) => [name, ok, detail]),
     exit: failed ? 'failed' : undefined,
-    next: failed ? `next: toolroom why ${server.id}` : `next: toolroom start ${server.id}`,
+    next: `next: toolroom ${failed ? 'why' : server.status === 'running' ? 'tools' : 'start'} ${server.id}`,
   }
 }
 
@@ -129,13 +136,14 @@ function diagnose({ api, during }: Context, server: AnyServer): Promise<Schemas[
 export const explainServer: Run = async (context) => {
   const server = await serverNamed(context.api, context.given.word('SERVER'))
   if (!needsHelp(server)) return works(server)
-  return explained(server, await diagnose(context, server), context.terminal.width)
+  return explained(server, await diagnose(context, server), context.terminal)
 }
 
 /** Nothing is known to be wrong. Only of a server that has worked is it said that nothing is. */
 function works(server: AnyServer): Answer {
   const { id, name, health, tool_count } = server
-  const tools = tool_count === null ? '' : `, ${counted(tool_count, 'tool')}`
+  const tools =
+    tool_count === null || health.summary.includes('tool') ? '' : `, ${counted(tool_count, 'tool')}`
   const said = health.works
     ? 'Nothing is wrong with it.'
     : (health.action ?? 'Nothing is known to be wrong with it.')
@@ -155,7 +163,7 @@ function works(server: AnyServer): Answer {
 function explained(
   server: AnyServer,
   { checks, command_line, repair }: Schemas['Diagnosis'],
-  width: number | undefined,
+  { width, typed }: Terminal,
 ): Answer {
   const { id, name, health, last_error } = server
   const exit = isStdio(server) ? server.last_exit : null
@@ -176,7 +184,7 @@ function explained(
     ['Runs', isIsolated ? isolationText(server) : null],
   ]
   const labelled = (label: string, value: string): Line[] =>
-    hanging(`  ${label === '' ? '' : `${label}:`}`.padEnd(LABEL), value, width)
+    hanging(`  ${label === '' ? '' : `${label}:`}`.padEnd(LABEL), typed(value), width)
   return {
     json: {
       ok: false,
@@ -193,7 +201,7 @@ function explained(
       repair,
     },
     lines: [
-      ...hanging('  ', `${name}: ${message}${timesOf(server)}`, width).map(
+      ...hanging('  ', `${name}: ${typed(message)}${timesOf(server)}`, width).map(
         (line, at): Line => (at === 0 ? [toned('err', '✕'), line.slice(1)] : line),
       ),
       ...fields.flatMap(([label, value]) => (value === null || value === '' ? [] : labelled(label, value))),

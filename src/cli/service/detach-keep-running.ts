@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EXIT, LASTING_EXITS } from '../../kernel/exit-codes.ts'
 import { Failure } from '../run/failure.ts'
+import { shortPath } from '../run/human-readable.ts'
 import { configHere } from '../run/run-command.ts'
 import { startDetached } from './start-detached.ts'
 
@@ -22,7 +23,7 @@ export async function detach(words: readonly string[], mainFile: string): Promis
     const { address, pid, log_file, already_running } = started
     const text = already_running
       ? `Toolroom is already running at ${address} (process ${pid})`
-      : `Toolroom is ready at ${address} (process ${pid}, log in ${log_file})`
+      : `Toolroom is ready at ${address} (process ${pid}, log in ${shortPath(log_file)})`
     stdout.write(`${isJson ? JSON.stringify(started) : text}\n`)
   } catch (error) {
     if (!(error instanceof Failure)) throw error

@@ -11,7 +11,7 @@ import { MAIN } from '../../../test/support/bridge.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { openTestService, type TestService, TOKEN } from '../../../test/support/test-service.ts'
-import { writtenLine } from '../run/printed-line.ts'
+import { textOf, writtenLine } from '../run/printed-line.ts'
 import { type Report, statusLines } from './status.ts'
 
 async function status(env: Record<string, string>, ...argv: string[]) {
@@ -196,4 +196,14 @@ test('a terminal gets colours, and no line is wider than the terminal', () => {
   expect(Math.max(...plain.slice(1).map((line) => line.length))).toBeLessThanOrEqual(40)
   expect(lines.at(-1)).toContain('\u001b[31m✕ failed\u001b[0m')
   expect(plain.at(-1)).toMatch(/^ {2}a {2}✕ failed {2}- {2}x+…$/)
+})
+
+test('a line with a command is as wide as it is when the command begins as on this computer', () => {
+  const typed = (text: string) => text.replace('toolroom test', 'node dist/main.js test')
+  const untried = { ...server('server-of-a-long-name', 'idle', 'unknown', 'Not tried yet') }
+  const health = { ...untried.health, state: 'not_tried' as const }
+  const [, , , line = ''] = statusLines(report({ ...untried, health }), 80, typed)
+  const shown = typeof line === 'string' ? line : line.map(textOf).join('')
+  expect(shown).toMatch(/node dist\/main\.js test serv\S*…$/)
+  expect(shown.length).toBeLessThanOrEqual(80)
 })

@@ -46,7 +46,7 @@ export const showStatus: Run = async ({ config, given, terminal }) => {
   const report = await fetchReport(url === undefined ? undefined : parseAddress(url, '--url'), config)
   return {
     json: report,
-    lines: statusLines(report, terminal.width),
+    lines: statusLines(report, terminal.width, terminal.typed),
     plain: report.servers.map(({ id, status, tool_count }) => [id, status, tool_count]),
   }
 }
@@ -94,19 +94,23 @@ async function fetchReport(given: string | undefined, config: Config): Promise<R
 }
 
 /** One line per server, in columns, at most `width` columns wide. */
-export function statusLines(report: Report, width: number | undefined): Line[] {
+export function statusLines(
+  report: Report,
+  width: number | undefined,
+  typed = (text: string) => text,
+): Line[] {
   const { address, version, uptime_s, checks, warnings, servers } = report
   const problems = checks.flatMap(({ name, ok, detail }) => (ok ? [] : [`${name}: ${detail ?? 'failed'}`]))
   const rows = servers.map((server) => [
     plain(server.name),
     stateSpan(server),
     toolCount(server),
-    serverProblem(server),
+    typed(serverProblem(server)),
   ])
   return [
     `Toolroom ${plain(version)} at ${plain(address)}, up ${durationOf(uptime_s)}`,
     ...[...problems, ...warnings].map((sentence) =>
-      cut(`! ${plain(sentence)}`, width ?? Number.POSITIVE_INFINITY),
+      cut(typed(`! ${plain(sentence)}`), width ?? Number.POSITIVE_INFINITY),
     ),
     ...(servers.length === 0 ? ['No servers yet'] : columns({ rows }, width)),
   ]

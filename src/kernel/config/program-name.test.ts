@@ -75,6 +75,11 @@ test('only commands are written as they are typed: not a sentence about Toolroom
   expect(typed('next: toolroom ls, then `toolroom up --port 1`; see toolroom --help')).toBe(
     'next: node dist/main.js ls, then `node dist/main.js up --port 1`; see node dist/main.js --help',
   )
+  for (const name of ['npx toolroom', 'node ~/toolroom/dist/main.js']) {
+    const once = asTyped('next: toolroom ls', () => name, ['ls'])
+    expect(once).toBe(`next: ${name} ls`)
+    expect(asTyped(once, () => name, ['ls'])).toBe(once)
+  }
   for (const text of ['toolroom lsof', '~/.local/share/toolroom up', 'toolroom is ready', 'my-toolroom ls'])
     expect(typed(text)).toBe(text)
 })

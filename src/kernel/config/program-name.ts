@@ -52,9 +52,12 @@ function isCommand(mainFile: string, path: string, os: NodeJS.Platform): boolean
   return basename(file) !== basename(mainFile) || file === realpathSync(mainFile)
 }
 
-/** Texts name commands as `toolroom why github`. Here they begin as they do on this computer. */
+/** Texts name commands as `toolroom why github`. Here they begin as they do on this computer, also if it is done twice. */
 export function asTyped(text: string, program: () => string, commands: readonly string[]): string {
   if (!text.includes('toolroom ')) return text
-  const ours = new RegExp(`(?<![\\w./@-])toolroom(?= (?:${commands.join('|')}|--help)(?![\\w-]))`, 'g')
+  const ours = new RegExp(
+    `(?<![\\w./@-])(?<!npx )toolroom(?= (?:${commands.join('|')}|--help)(?![\\w-]))`,
+    'g',
+  )
   return text.replace(ours, program)
 }
