@@ -118,7 +118,7 @@ test('agents are shown with their files, connected with a diff and a backup, and
   const file = join(service.home, '.cursor', 'mcp.json')
 
   const listed = (await cli('agents')).stdout
-  expect(listed).toMatch(/^ {2}AGENT +SERVERS +VIA +TOOLS +~TOKENS +FILE/)
+  expect(listed).toMatch(/^ {2}AGENT +ENTRIES +VIA +TOOLS +~TOKENS +FILE/)
   expect(listed).toMatch(/^ {2}cursor +1 +.*~[\\/]\.cursor[\\/]mcp\.json/m)
   expect(listed).toMatch(/^ {2}zed .*! line 3, column 3: Invalid JSON: /m)
   const shown = await cli('agents', 'show', 'cursor')

@@ -7,19 +7,21 @@ import { type Keep, keepVersion } from './connect-disconnect.ts'
 import { diffLines } from './file-change-lines.ts'
 import { type AgentSummary, agentNamed, agentsOf } from './find-agent.ts'
 
-const AGENT_HEAD = ['AGENT', 'SERVERS', 'VIA', 'TOOLS', '~TOKENS', 'FILE', '']
+const AGENT_HEAD = ['AGENT', 'ENTRIES', 'VIA', 'TOOLS', '~TOKENS', 'FILE', '']
 
 /** `toolroom agents` */
 export const listAgents: Run = async (context) => {
   const { given } = context
-  const all = await withReadingApi(context, agentsOf)
+  const [all, scan] = await withReadingApi(context, (api) =>
+    Promise.all([agentsOf(api), api.get('/api/agents/scan')]),
+  )
   const agents = given.is('all') ? all : all.filter(isHere)
   const [first] = agents
   if (!first)
     return emptyList({ items: [] }, 'No agent was found on this computer.', 'next: toolroom agents --all')
   return {
     json: { items: agents },
-    table: { head: AGENT_HEAD, rows: agents.map(agentRow) },
+    table: { head: AGENT_HEAD, rows: agents.map((agent) => agentRow(agent, scan)) },
     next: `next: toolroom agents show ${first.agent_type}`,
   }
 }
@@ -29,15 +31,16 @@ const isHere = ({ installed, scopes }: AgentSummary): boolean =>
   installed ||
   scopes.some(({ exists, server_count, parse_error }) => exists && (server_count > 0 || parse_error))
 
-function agentRow(agent: AgentSummary): Span[] {
-  const { agent_type, server_count, connected_via, visible } = agent
+/** Its entries are those of all its files, also of projects: as many as `init` and the first run say. */
+function agentRow(agent: AgentSummary, scan: Schemas['AgentScan']): Span[] {
+  const { agent_type, connected_via, visible } = agent
   const isGateway = connected_via === 'gateway'
   return [
     agent_type,
-    server_count,
+    scan.agents.find((scanned) => scanned.agent_type === agent_type)?.entries ?? 0,
     connected_via ?? null,
-    isGateway ? visible?.tools : null,
-    isGateway ? thousands(visible?.tokens) : null,
+    isGateway ? visible?.tools || null : null,
+    isGateway && visible?.tools ? thousands(visible.tokens) : null,
     fileOf(agent),
     agentProblem(agent),
   ]

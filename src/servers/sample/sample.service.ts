@@ -45,7 +45,7 @@ export function createSample({ program, folder, servers }: Deps) {
   /** One that is added and removed at the same time is there with its program, or gone. */
   const turns = new KeyedQueue()
 
-  /** What somebody has put there is neither written to nor deleted. */
+  /** What another program has put there is neither written to nor deleted. */
   function refuseOther(): void {
     if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? true) return
     throw new AppError('config_unsafe', `${folder} is not a folder`, { hint: 'Move it to another place' })
