@@ -115,6 +115,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
       'Toolroom does not edit this file: it is a symbolic link that points outside your home folder, belongs to another user, or has several hard links.',
     todo: 'Edit it by hand, or replace it with a regular file of your own.',
   },
+  entry_not_approved: {
+    happened:
+      'The entry is only in a file of a repository, and its agent has not been allowed to start it. Toolroom did not start it either.',
+    todo: 'Look at its command. If you trust it, allow it in the agent, or send `unapproved`.',
+  },
   agent_not_installed: {
     happened: 'The agent is not installed on this computer, and the folder for its file does not exist.',
     todo: 'Install the agent first, or send `create: true` to create the folder.',
