@@ -705,6 +705,13 @@ describe('import', () => {
     expect(dry.items.find(({ name }) => name === 'docs-cursor')?.found_in).toEqual([entry])
     const tried = await done<EntryTrial>(service, 'POST', '/import/trial', entry)
     expect(tried).toMatchObject({ ok: false, tool_count: null, error: { code: 'missing_setting' } })
+    const digest = dry.items.find(({ name }) => name === 'docs-cursor')?.digest
+    expect((await agents(service, 'POST', '/import/trial', { ...entry, digest })).status).toBe(200)
+    const other = { ...entry, digest: dry.items[0]?.digest }
+    expect(await agents(service, 'POST', '/import/trial', other)).toMatchObject({
+      status: 409,
+      body: { code: 'config_changed' },
+    })
     const gone = { ...entry, name: 'gone' }
     expect((await agents(service, 'POST', '/import/trial', gone)).status).toBe(404)
     expect((await service.inject('/api/servers')).json().total).toBe(0)
@@ -740,8 +747,11 @@ describe('import', () => {
     const mcpServers = { one: { command: 'one' }, two: { command: 'two' }, three: { command: 'three' } }
     put(home, 'shop/.mcp.json', JSON.stringify({ mcpServers }))
     put(home, 'shop/.claude/settings.json', JSON.stringify({ enableAllProjectMcpServers: true }))
-    const projects = { [shop]: { enabledMcpjsonServers: ['one'] } }
-    put(home, '.claude.json', JSON.stringify({ projects, mcpServers: { mine: { command: 'mine' } } }))
+    const users = (more: object = {}) => {
+      const projects = { [shop]: { enabledMcpjsonServers: ['one'], ...more } }
+      put(home, '.claude.json', JSON.stringify({ projects, mcpServers: { mine: { command: 'mine' } } }))
+    }
+    users()
     const service = await openTestService({ home })
     const approved = async () => {
       const { items } = await done<ImportReport>(service, 'POST', '/import', { dry_run: true })
@@ -749,6 +759,14 @@ describe('import', () => {
     }
     expect(await approved()).toEqual(['mine', 'one'])
     put(home, 'shop/.claude/settings.local.json', JSON.stringify({ enabledMcpjsonServers: ['two'] }))
+    expect(await approved()).toEqual(['mine', 'one']) // the repository may contain this file, too
+    const entry = { agent_type: 'claude-code', scope: 'project', project: shop, name: 'two' }
+    expect(await agents(service, 'POST', '/import/trial', entry)).toMatchObject({
+      status: 409,
+      body: { code: 'entry_not_approved' },
+    })
+    expect((await agents(service, 'POST', '/import/trial', { ...entry, unapproved: true })).status).toBe(200)
+    users({ hasTrustDialogAccepted: true })
     expect(await approved()).toEqual(['mine', 'one', 'two'])
     put(home, '.claude/settings.json', JSON.stringify({ enableAllProjectMcpServers: true }))
     expect(await approved()).toEqual(['mine', 'one', 'three', 'two'])

@@ -1,3 +1,4 @@
+import { createHmac, randomBytes } from 'node:crypto'
 import type { Agents } from '../agents/agents.service.ts'
 import { readGatewayEntry } from '../agents/catalogue/gateway-entry.ts'
 import type { Definition, RegisteredServer } from '../agents/catalogue/server-definition.ts'
@@ -6,6 +7,7 @@ import {
   registeredAs,
   registeredVariant,
   type SecretOf,
+  variantOf,
 } from '../agents/read/server-identity.ts'
 import { AppError, invalidField } from '../kernel/errors.ts'
 import { type Caller, slugOf } from '../kernel/rest-parts.ts'
@@ -15,6 +17,7 @@ import {
   type AgentImportReport,
   type AgentScan,
   type EntryTrial,
+  type EntryTrialInput,
   factsOf,
   NO_FACTS,
   type Source,
@@ -123,6 +126,7 @@ export function createAgentImport(deps: Deps) {
       variants: candidate.variants.map((variant) => shownVariant(candidate, variant, secretOf)),
       reason,
       approved: candidate.approved,
+      digest: digestOf(candidate.definition),
       ...factsOf(candidate.definition, candidate.enabled),
       notes: [...candidate.notes, ...notes],
     }
@@ -161,8 +165,8 @@ export function createAgentImport(deps: Deps) {
       return { dry_run: input.dry_run ?? false, items, problems, total: items.length }
     },
 
-    /** Starts the server of one entry once. Nothing is kept. */
-    async tryEntry(entry: Source): Promise<EntryTrial> {
+    /** Starts the server of one entry once, as the user has seen it. Nothing is kept. */
+    async tryEntry({ digest, unapproved = false, ...entry }: EntryTrialInput): Promise<EntryTrial> {
       const { candidates } = candidatesIn(deps.files([entry.agent_type]), undefined, deps)
       const wanted = placeOf(entry)
       const found = candidates.find(({ found_in }) => found_in.some((each) => placeOf(each) === wanted))
@@ -172,8 +176,22 @@ export function createAgentImport(deps: Deps) {
         : 'The file has no such entry any more'
       if (!definition || problem !== undefined)
         throw new AppError('not_found', `'${entry.name}' cannot be tried: ${problem}`, {
-          hint: 'Read the files of the agents again',
+          hint: READ_AGAIN,
         })
+      if (digest !== undefined && digest !== digestOf(found.definition))
+        throw new AppError(
+          'config_changed',
+          `'${entry.name}' has changed since you read it; nothing was started`,
+          {
+            hint: READ_AGAIN,
+          },
+        )
+      if (!found.approved && !unapproved)
+        throw new AppError(
+          'entry_not_approved',
+          `'${entry.name}' is only in a file of a repository, and its agent has not been allowed to start it`,
+          { hint: 'Look at its command, then send "unapproved": true' },
+        )
       return kinds.trial(definition)
     },
 
@@ -205,6 +223,13 @@ export function createAgentImport(deps: Deps) {
   }
 }
 export type AgentImport = ReturnType<typeof createAgentImport>
+
+const READ_AGAIN = 'Read the files again: POST /api/agents/import with dry_run'
+
+/** It comes from secrets, which a digest without a key would let a reader guess. */
+const DIGEST_KEY = randomBytes(32)
+const digestOf = (definition: Definition): string =>
+  createHmac('sha256', DIGEST_KEY).update(variantOf(definition)).digest('base64url')
 
 const placeOf = ({ agent_type, scope, project, name }: Source): string =>
   JSON.stringify([agent_type, scope, project, name])
@@ -247,6 +272,7 @@ const refusedItem = ({ source, definition, reason }: RefusedEntry): AgentImportI
   variants: [],
   reason,
   approved: true,
+  digest: definition ? digestOf(definition) : '',
   ...(definition ? factsOf(definition, true) : NO_FACTS),
   notes: [],
 })

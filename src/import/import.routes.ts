@@ -42,7 +42,11 @@ export function agentImportRoutes(agents: AgentImport): FastifyPluginAsyncTypebo
     const tryEntry = operation(
       "Try out an entry of an agent's file",
       'Starts its server once, or connects to it once, with the values of the entry. It need not be registered, and nothing is kept. The status is 200 even when it did not start; `error` has the reason.',
-      { body: schema.EntryInput, response: { 200: schema.EntryTrial } },
+      {
+        body: schema.EntryTrialInput,
+        response: { 200: schema.EntryTrial },
+        errors: ['not_found', 'config_changed', 'entry_not_approved'],
+      },
     )
     app.post('/agents/import/trial', tryEntry, (request) => agents.tryEntry(request.body))
   }

@@ -152,6 +152,23 @@ component({ EntryInput }, "An entry of an agent's file", {
   examples: [{ agent_type: 'cursor', scope: 'user', project: null, name: 'github' }],
 })
 
+const digest = text('Changes with every value of the entry, and with a restart of Toolroom', {
+  maxLength: 64,
+})
+
+export const EntryTrialInput = closed({
+  ...EntryInput.properties,
+  digest: Type.Optional({
+    ...digest,
+    description: 'Of a dry run: if the file says something else by now, nothing is started',
+  }),
+  unapproved: flag('Also if its agent has not been allowed to start it'),
+})
+export type EntryTrialInput = Type.Static<typeof EntryTrialInput>
+component({ EntryTrialInput }, "An entry of an agent's file to try out", {
+  examples: [{ agent_type: 'cursor', scope: 'user', project: null, name: 'github' }],
+})
+
 export const EntryTrial = Type.Object({
   ok: boolean('It started or answered, completed the handshake and listed its tools'),
   duration_ms: Type.Integer({ minimum: 0 }),
@@ -224,6 +241,7 @@ export const AgentImportReport = Type.Object({
     approved: boolean(
       'false: it is only in a file of a repository, and its agent has not been allowed to start it. It is not part of a default choice',
     ),
+    digest: Type.String({ ...digest, description: 'For a trial of what was seen' }),
     ...factFields,
     notes: Type.Array(Type.String()),
   }),

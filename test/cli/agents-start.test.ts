@@ -6,6 +6,7 @@ import {
   readFileSync,
   readlinkSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -109,6 +110,11 @@ describe.runIf(process.platform === 'linux')('the bridge of a connected agent', 
     // A stop lasts until the next call, however many bridges are open.
     expect((await cli('down')).code).toBe(0)
     const [first = expect.unreachable()] = bridges
+    // A claim that was left behind prevents nothing, even if the clock was set back since and its process id is used again.
+    const claim = join(data, 'agents-start.claim')
+    writeFileSync(claim, '1')
+    const later = new Date(Date.now() + 86_400_000)
+    utimesSync(claim, later, later)
     expect(await first.ask('again', 'tools/list')).toMatchObject({ result: { tools: [] } })
     expect(servicesOf(data)).toHaveLength(1)
     for (const { child } of bridges) child.stdin.end()

@@ -46,12 +46,13 @@ export function knownProjects(platform: Platform): string[] {
  */
 export function approvedIn({ agent, config, platform, project }: ConfigTarget): Approved | null {
   if (agent.type !== 'claude-code' || config.scope !== 'project' || project === undefined) return null
-  const settings = [
-    { path: join(platform.home, '.claude', 'settings.json'), root: platform.home },
-    { path: join(project, '.claude', 'settings.local.json'), root: project },
-  ].map((file) => settingsIn(file))
   const [user] = configTargets(agent, platform, undefined).filter((each) => each.config.scope === 'user')
-  const all = [...settings, user && valueAt(readFileState(user).root, ['projects', project])]
+  const ofProject = user && valueAt(readFileState(user).root, ['projects', project])
+  const isTrusted = valueAt(ofProject, ['hasTrustDialogAccepted']) === true
+  // A repository may contain its local settings, too. Claude Code reads them in a folder that the user trusts.
+  const local = { path: join(project, '.claude', 'settings.local.json'), root: project }
+  const ofUser = { path: join(platform.home, '.claude', 'settings.json'), root: platform.home }
+  const all = [settingsIn(ofUser), isTrusted ? settingsIn(local) : undefined, ofProject]
   if (all.some((each) => valueAt(each, ['enableAllProjectMcpServers']) === true)) return 'all'
   return all.flatMap((each) => {
     const names = valueAt(each, ['enabledMcpjsonServers'])

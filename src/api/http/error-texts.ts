@@ -50,8 +50,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Enter the address in the browser instead of following a link from another site.',
   },
   not_permitted: {
-    happened:
-      'The operating system does not permit this, because the process or file belongs to another user.',
+    happened: 'The system does not permit this, because the process or file belongs to another user.',
     todo: 'Do it as the user named in `detail`, or run Toolroom as that user.',
   },
   not_found: {
@@ -114,6 +113,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened:
       'Toolroom does not edit this file: it is a symbolic link that points outside your home folder, belongs to another user, or has several hard links.',
     todo: 'Edit it by hand, or replace it with a regular file of your own.',
+  },
+  entry_not_approved: {
+    happened: 'The entry is in a file of a repository, and its agent has not been allowed to start it.',
+    todo: 'Look at its command. If you trust it, allow it in the agent, or send `unapproved`.',
   },
   agent_not_installed: {
     happened: 'The agent is not installed on this computer, and the folder for its file does not exist.',
@@ -258,8 +261,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Send fewer or shorter headers.',
   },
   internal_error: {
-    happened:
-      'An unexpected error in Toolroom. The response has no details, because they may contain a secret.',
+    happened: 'An unexpected error in Toolroom. The response has no details: they may contain a secret.',
     todo: 'Search the log for the `request_id`, and please report the error.',
   },
   server_start_failed: {

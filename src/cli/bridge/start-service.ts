@@ -114,7 +114,8 @@ function claim(file: string): boolean {
 /** Whether the process that made the claim may still be at work. */
 function isHeld(file: string): boolean {
   try {
-    if (Date.now() - statSync(file).mtimeMs > CLAIM_MS) return false
+    // A claim of the future was made before the clock was set back.
+    if (Math.abs(Date.now() - statSync(file).mtimeMs) > CLAIM_MS) return false
     const pid = Number(readFileSync(file, 'utf8'))
     if (pid > 0) process.kill(pid, 0) // 0: it is just being written
     return true

@@ -5,7 +5,7 @@ import { KeyedQueue } from '../../kernel/async/keyed-queue.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { makeFolder } from '../../kernel/files/durable-file.ts'
 import { type Caller, component } from '../../kernel/rest-parts.ts'
-import { textOrNull } from '../../kernel/schema-fields.ts'
+import { closed, textOrNull } from '../../kernel/schema-fields.ts'
 import { ForAgents } from '../shared/server-fields.ts'
 import type { Servers } from '../stdio/servers.service.ts'
 
@@ -17,11 +17,11 @@ export const SampleServer = Type.Object({
   }),
 })
 export type SampleServer = Type.Static<typeof SampleServer>
-export const SampleInput = Type.Object({ agents: Type.Optional(ForAgents) })
+export const SampleInput = closed({ agents: Type.Optional(ForAgents) })
 type SampleInput = Type.Static<typeof SampleInput>
 
 component({ SampleServer }, 'The sample server, which ships with Toolroom')
-component({ SampleInput }, 'Which agents see the sample server', { examples: [{ agents: [] }] })
+component({ SampleInput }, 'Who sees the sample server', { examples: [{ agents: ['cursor'] }] })
 
 interface Deps {
   /** The program, as the build made it. */

@@ -54,6 +54,12 @@ test('a server of the user that is called sample stays as it is, and nothing is 
   expect((await service.inject('/api/servers')).json().total).toBe(1)
 })
 
+test('a misspelt field is refused, so that nobody sees the server who should not', async () => {
+  const { service } = await open()
+  expect((await post(service, '/api/sample-server', { agent: [] })).statusCode).toBe(422)
+  expect((await service.inject('/api/servers')).json().total).toBe(0)
+})
+
 test('it can be added and removed at the same time and again, also after its program was deleted', async () => {
   const { service, ask, folder } = await open()
   const statusOf = async (method: 'POST' | 'DELETE') => (await ask(method)).status

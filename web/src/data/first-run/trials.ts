@@ -68,15 +68,15 @@ function fill(isOn: boolean): void {
   for (const listener of listeners) listener()
 }
 
-async function trialOf({ found_in: [entry] }: ImportItem): Promise<Trial> {
+async function trialOf({ found_in: [entry], digest, approved }: ImportItem): Promise<Trial> {
   try {
     if (!entry) throw new Error('It is in no file')
-    return { state: 'done', report: await api().post('/api/agents/import/trial', { body: entry }) }
+    const body = { ...entry, digest, unapproved: !approved } // the user has ticked it
+    return { state: 'done', report: await api().post('/api/agents/import/trial', { body }) }
   } catch (error) {
     return { state: 'failed', message: error instanceof Error ? error.message : String(error) }
   }
 }
 
 /** An entry that was changed is another one. */
-const keyOf = ({ found_in, command, args, url, plain_secrets }: ImportItem): string =>
-  JSON.stringify([found_in[0], command, args, url, plain_secrets])
+const keyOf = ({ found_in, digest }: ImportItem): string => JSON.stringify([found_in[0], digest])
