@@ -224,7 +224,7 @@ export function createAgentImport(deps: Deps) {
 }
 export type AgentImport = ReturnType<typeof createAgentImport>
 
-const READ_AGAIN = 'Read the files again: POST /api/agents/import with dry_run'
+const READ_AGAIN = 'Read the files of the agents again'
 
 /** It comes from secrets, which a digest without a key would let a reader guess. */
 const DIGEST_KEY = randomBytes(32)

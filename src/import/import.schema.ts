@@ -141,7 +141,7 @@ const Source = Type.Object({
 export type Source = Type.Static<typeof Source>
 
 /** One entry, as `found_in` names it. */
-export const EntryInput = closed({
+const EntryInput = closed({
   agent_type: Type.String({ maxLength: 64 }),
   scope: Type.String({ maxLength: 40 }),
   project: orNull(Type.String({ maxLength: 4096 })),
