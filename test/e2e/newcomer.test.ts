@@ -65,7 +65,9 @@ test("on the command line, init imports a newcomer's servers and connects the ag
   const connect = AGENTS.map(([agent]) => agent).join(',')
   const planned = await cli('init', '--dry-run', '--connect', connect)
   expect(planned).toMatchObject({ code: 0 })
-  expect(planned.stdout).toContain('warehouse of ~/code/shop  is left out: it is not approved in claude-code.')
+  expect(planned.stdout).toContain(
+    'warehouse of ~/code/shop  is left out: it is not approved in claude-code.',
+  )
   expect(changedIn(files)).toEqual([])
   const ended = await cli('init', '--yes', '--json', '--connect', connect)
   expect(ended.code, ended.stderr).toBe(0)
