@@ -5,6 +5,9 @@ import { writeDashboardHome } from '../../support/dashboard-home.ts'
 import { ownFolder } from '../../support/folder.ts'
 import { runs } from '../../support/full-or-short.ts'
 import { Agent, toolsIn } from '../../support/gateway.ts'
+import { atEnd } from '../../support/lifetime.ts'
+import { npmEnv } from '../../support/registry/npm-env.ts'
+import { openRegistry, type TestPackage, toolPackage } from '../../support/registry/registry.ts'
 import { openService } from '../../support/service-process.ts'
 
 /** The homes in which the layout is measured: without a row, with one, with very many, and with very long names. */
@@ -29,8 +32,13 @@ export interface LayoutHome {
   readonly loginCode: () => Promise<string>
   readonly running: string
   readonly failing: string
+  /** It refers to a named secret that is not there. Empty without rows. */
+  readonly secretless: string
   readonly tool: string
 }
+
+/** The name of a preset. */
+export const PRESET = 'first-ones'
 
 export async function openLayoutHome(kind: HomeKind): Promise<LayoutHome> {
   const isLong = kind === 'long'
@@ -42,7 +50,9 @@ export async function openLayoutHome(kind: HomeKind): Promise<LayoutHome> {
   if (kind === 'one') await writeOne(home)
   const tools = join(home, 'tools.json')
   writeFileSync(tools, JSON.stringify(listsOf(isLong ? LONG_TOOL : 'echo')))
-  const service = await openService({ home })
+  const registry = hasRows ? await openRegistry(packagesOf(isLong)) : undefined
+  if (registry) atEnd(() => registry.close())
+  const service = await openService({ home, ...(registry && { env: npmEnv(home, registry.url) }) })
   const nameOf = (name: string) => (isLong ? `${name} ${LONG}`.slice(0, 64).trim() : name)
   const ids = new Map<string, string>()
   const did = async (method: string, path: string, body?: object) => {
@@ -71,8 +81,10 @@ export async function openLayoutHome(kind: HomeKind): Promise<LayoutHome> {
       ]),
     )
     await did('POST', '/servers/import', { mcpServers })
+    const env = { TOKEN: isLong ? '${secret:A_NAMED_SECRET_THAT_NOBODY_HAS_SET_UNTIL_NOW}' : '${secret:UNSET}' }
+    ids.set('secretless', (await service.add({ name: nameOf('secretless'), ...raw, env })).id)
     await Promise.all(
-      ['crash', 'noenv', 'noisy', 'echo'].map((name) =>
+      ['crash', 'noenv', 'noisy', 'echo', 'secretless'].map((name) =>
         service.ask('POST', `/servers/${ids.get(name)}/start?wait_s=1`),
       ),
     )
@@ -94,6 +106,8 @@ export async function openLayoutHome(kind: HomeKind): Promise<LayoutHome> {
       )
     }
     await connected(service, home, [...ids.values()])
+    await did('PUT', `/presets/${PRESET}`, { servers: [...ids.values()].slice(2, 7), tools: {} })
+    changeEntries(join(home, '.cursor', 'mcp.json'))
   }
   if (kind === 'one')
     await service.ask('POST', `/servers/${ids.get('raw')}/tools/echo/call`, { arguments: {} })
@@ -103,6 +117,7 @@ export async function openLayoutHome(kind: HomeKind): Promise<LayoutHome> {
     loginCode: async () => (await did('POST', '/login-codes')).code,
     running: ids.get('raw') ?? '',
     failing: ids.get('crash') ?? ids.get('raw') ?? '',
+    secretless: ids.get('secretless') ?? '',
     tool: isLong ? LONG_TOOL : 'echo',
   }
 }
@@ -131,10 +146,27 @@ async function connected(
     await agent.call(names[at % names.length] ?? 'none', { text: 'x'.repeat(at) })
 }
 
+/** Another program changes what Toolroom wrote. */
+function changeEntries(path: string): void {
+  const text = readFileSync(path, 'utf8')
+  writeFileSync(path, text.replaceAll('"args": [', '"args": [\n "--an-argument-of-another-program",'))
+}
+
 interface Found {
   readonly agent_type: string
   readonly scopes: readonly { readonly scope: string; readonly path: string; readonly parse_error: unknown }[]
 }
+
+/** What a search for `tool` finds. */
+const packagesOf = (isLong: boolean): TestPackage[] =>
+  ['a', 'b', 'c'].map((name) =>
+    toolPackage(isLong ? `@a-scope-with-a-long-name/tool-${name}-${LONG_TOOL.slice(0, 40)}` : `tool-${name}`, '1.0.0', {
+      manifest: { description: SENTENCE.repeat(isLong ? 3 : 1), license: 'MIT', keywords: ['mcp', 'tool'] },
+      publisher: 'northfield',
+      downloadsWeekly: 12_345,
+      postinstall: name === 'c',
+    }),
+  )
 
 async function writeOne(home: string): Promise<void> {
   const path = join(home, '.cursor', 'mcp.json')

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { follow, untilLive } from './dashboard.ts'
 import { untilDrawn } from './layout-faults.ts'
-import type { HomeKind, LayoutHome } from './layout-home.ts'
+import { type HomeKind, type LayoutHome, PRESET } from './layout-home.ts'
 
 /** What is measured: a page, or a dialog or menu on top of one. */
 export interface Place {
@@ -117,8 +117,50 @@ export const PLACES: readonly Place[] = [
     homes: ['none'],
   },
   { name: 'settings', path: at('/settings'), show: title('Settings') },
+  {
+    name: 'packages, found',
+    path: at('/packages?q=tool'),
+    show: (page) => page.getByRole('button', { name: /^Install/ }).first().waitFor(),
+    homes: FILLED,
+  },
   { name: 'welcome', path: at('/welcome'), show: title(/./) },
-  { name: 'welcome, choose', path: at('/welcome?step=2'), show: title(/./), homes: ROWS },
+  {
+    name: 'welcome, choose',
+    path: at('/welcome?step=2'),
+    show: (page) => page.getByRole('checkbox', { name: /^Import / }).first().waitFor(),
+    homes: ROWS,
+  },
+  {
+    name: 'welcome, tried',
+    path: at('/welcome?step=2'),
+    show: async (page) => {
+      await page.getByRole('checkbox', { name: /^Import / }).first().waitFor()
+      await page.getByLabel('Try starting each server now').check()
+      await page.getByText(/^(Waiting|Starting)$/).first().waitFor({ state: 'detached' })
+    },
+    homes: ROWS,
+  },
+  { name: 'welcome, connect', path: at('/welcome?step=3&mode=gateway'), show: title(/./), homes: ROWS },
+  {
+    name: 'welcome, changes',
+    path: at('/welcome?step=4&mode=gateway&connect=cursor'),
+    show: (page) => page.getByRole('figure').first().waitFor(),
+    homes: ROWS,
+  },
+  {
+    name: 'welcome, done',
+    path: at('/welcome?step=5&mode=gateway&wrote=claude-code,cursor'),
+    show: async (page) => {
+      await page.getByText('When Toolroom is not running').waitFor()
+    },
+    homes: FILLED,
+  },
+  {
+    name: 'agent, changed by another program',
+    path: at('/agents/cursor'),
+    show: (page) => button(page, 'See the difference').waitFor(),
+    homes: FILLED,
+  },
   {
     name: 'not found',
     path: at('/nothing-is-here'),
@@ -136,6 +178,89 @@ export const PLACES: readonly Place[] = [
     },
     within: DIALOG,
     homes: FILLED,
+  },
+  {
+    name: 'leave',
+    path: ({ running }) => `/servers/${running}?tab=config`,
+    show: async (page) => {
+      await page.getByRole('textbox', { name: 'Command' }).fill('another')
+      await page.getByRole('link', { name: 'Logs', exact: true }).first().click()
+      await dialog(page)
+    },
+    within: DIALOG,
+    homes: ['one'],
+  },
+  {
+    name: 'set a secret',
+    path: ({ secretless }) => `/servers/${secretless}`,
+    show: opened(/^Set the secret/),
+    within: DIALOG,
+    homes: FILLED,
+  },
+  {
+    name: 'another isolation on trial',
+    path: ({ running }) => `/servers/${running}?tab=config&trial=1`,
+    show: dialog,
+    within: DIALOG,
+    homes: FILLED,
+  },
+  {
+    name: 'save a call',
+    path: ({ running, tool }) => `/playground?server=${running}&tool=${tool}`,
+    show: opened(/^Save/),
+    within: DIALOG,
+    homes: ['long'],
+  },
+  {
+    name: 'copy as',
+    path: ({ running, tool }) => `/playground?server=${running}&tool=${tool}`,
+    show: openedMenu(/^Copy as/),
+    within: MENU,
+    homes: ['long'],
+  },
+  {
+    name: 'install with options',
+    path: at('/packages?q=tool'),
+    show: async (page) => {
+      await button(page, /^Install and add/).click()
+      await page.getByRole('menuitem').last().click()
+      await dialog(page)
+    },
+    within: DIALOG,
+    homes: FILLED,
+  },
+  {
+    name: 'difference of an agent',
+    path: at('/agents/cursor?drift=1'),
+    show: async (page) => {
+      await dialog(page)
+      await page.locator(DIALOG).getByRole('figure').first().waitFor()
+    },
+    within: DIALOG,
+    homes: FILLED,
+  },
+  {
+    name: 'apply a preset',
+    path: at('/agents'),
+    show: async (page) => {
+      await button(page, 'Claude Code menu').click()
+      await page.getByRole('menuitem', { name: PRESET }).click()
+      await dialog(page)
+      await page.locator(DIALOG).getByRole('table').waitFor()
+    },
+    within: DIALOG,
+    homes: FILLED,
+  },
+  {
+    name: 'save a preset',
+    path: at('/agents'),
+    show: async (page) => {
+      await button(page, 'Claude Code menu').click()
+      await page.getByRole('menuitem', { name: /preset…$/ }).click()
+      await dialog(page)
+    },
+    within: DIALOG,
+    homes: ['long'],
   },
   {
     name: 'keys',
@@ -336,6 +461,16 @@ export const PLACES: readonly Place[] = [
     homes: ['many'],
   },
   {
+    name: 'the sample server',
+    path: at('/'),
+    isFresh: true,
+    show: async (page) => {
+      await button(page, 'Add a sample server').click()
+      await button(page, 'Remove the sample server').waitFor()
+    },
+    homes: ['none'],
+  },
+  {
     name: 'read-only',
     path: at('/'),
     isFresh: true,
@@ -344,6 +479,13 @@ export const PLACES: readonly Place[] = [
       await page.reload()
       await page.getByRole('region', { name: 'Read-only.' }).waitFor()
     },
+    homes: ['long'],
+  },
+  {
+    name: 'paste a token',
+    path: at('/'),
+    show: opened('Paste token'),
+    within: DIALOG,
     homes: ['long'],
   },
 ]
@@ -355,6 +497,7 @@ export async function openPlace(page: Page, home: LayoutHome, place: Place, widt
     await page.goto(`${home.address}${place.path(home)}#c=${await home.loginCode()}`)
   } else {
     await page.keyboard.press('Escape')
+    await leaveIt(page)
     await follow(page, '/nothing-is-here')
     await page.getByText('This page does not exist.').waitFor()
     await follow(page, place.path(home))
@@ -363,4 +506,11 @@ export async function openPlace(page: Page, home: LayoutHome, place: Place, widt
   await untilDrawn(page)
   await place.show(page, home)
   await untilDrawn(page)
+}
+
+/** What was typed in the place before is lost. */
+async function leaveIt(page: Page): Promise<void> {
+  await untilDrawn(page)
+  const leave = button(page, 'Leave and discard')
+  if (await leave.isVisible()) await leave.click()
 }

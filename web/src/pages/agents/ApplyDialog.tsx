@@ -2,7 +2,7 @@ import { Modal } from '@mantine/core'
 import { useState } from 'react'
 import { applyPreset, usePresetPreview } from '../../data/agent-tools.ts'
 import { count, tokens } from '../../format/format.ts'
-import { BeforeAfterRow, ChangeNote } from '../../parts/content/BeforeAfterRow.tsx'
+import { BeforeAfterRow, BeforeAfterTable, ChangeNote } from '../../parts/content/BeforeAfterRow.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../parts/controls/toasts.tsx'
 import { ErrorState } from '../../parts/states/ErrorState.tsx'
@@ -39,8 +39,8 @@ export function ApplyDialog({ column: { agent }, preset, onClose }: Props) {
       {error && <ErrorState error={error} />}
       {!data && !error && <Skeleton rows={4} height={28} />}
       {data && (
-        <table className={css.change}>
-          <tbody>
+        <div className={css.change}>
+          <BeforeAfterTable label={t('applyTitle', { agent: agent.name, preset })}>
             <BeforeAfterRow
               label={t('servers')}
               before={count(data.before.visible.servers)}
@@ -79,8 +79,8 @@ export function ApplyDialog({ column: { agent }, preset, onClose }: Props) {
               before={tokens(data.before.visible.tokens)}
               after={tokens(data.visible.tokens)}
             />
-          </tbody>
-        </table>
+          </BeforeAfterTable>
+        </div>
       )}
       {data?.warnings.map((warning) => (
         <p key={warning} className="warn sm">

@@ -1,22 +1,9 @@
-import {
-  Fragment,
-  type KeyboardEvent,
-  memo,
-  useCallback,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react'
-import { Link } from 'wouter'
+import { Fragment, type KeyboardEvent, useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Server } from '../../data/servers.ts'
-import { tokens } from '../../format/format.ts'
-import { Glyph } from '../../parts/marks/Glyph.tsx'
-import { needsEyes, shownStatus } from '../../parts/marks/status.ts'
 import { type ColumnActions, ColumnHead, type Size } from './ColumnHead.tsx'
-import { type Cell, type Column, loadOf } from './grid-model.ts'
+import { type At, GridRow } from './GridRow.tsx'
+import { type Column, loadOf } from './grid-model.ts'
 import { t } from './messages.ts'
-import { Peg } from './Peg.tsx'
 import css from './PegGrid.module.css'
 import type { Grid, Toggle } from './use-grid.ts'
 import { ROW_HEIGHT, useRowsInView } from './use-rows-in-view.ts'
@@ -29,12 +16,6 @@ interface Props extends ColumnActions {
   readonly toggle: Toggle
   readonly onDiffers: (server: Server, column: Column) => void
   readonly onTools: (server: Server, column: Column) => void
-}
-
-/** Row 0 holds the menus of the columns, column 0 the names of the servers. */
-interface At {
-  readonly row: number
-  readonly column: number
 }
 
 /** Servers by agents. One Tab stop; arrow keys move, Space toggles, Enter opens the tools. */
@@ -139,7 +120,7 @@ export function PegGrid({ grid, servers, columns, toggle, onDiffers, onTools, ..
             server && (
               <Fragment key={server.id}>
                 <Space rows={skipped} />
-                <ServerRow
+                <GridRow
                   server={server}
                   cells={columns.map((each) => grid.cellAt(server, each))}
                   columns={columns}
@@ -177,76 +158,3 @@ function sizesOf({ servers, columns, cellAt, savedCellAt }: Grid): ReadonlyMap<C
     loads.map(({ column, before, after }) => [column, { before, after, share: after.tokens / largest }]),
   )
 }
-
-interface RowProps {
-  readonly server: Server
-  readonly cells: readonly Cell[]
-  readonly columns: readonly Column[]
-  readonly row: number
-  /** The column of the cell that Tab reaches. */
-  readonly current: number | undefined
-  readonly reason: string | null
-  readonly onPress: (server: Server, column: Column) => void
-  readonly onTools: (server: Server, column: Column) => void
-  readonly onFocus: (at: At) => void
-}
-
-const ServerRow = memo(
-  function ServerRow({ server, cells, columns, row, current, reason, onFocus, ...on }: RowProps) {
-    const { glyph, word, tone } = shownStatus(server)
-    return (
-      // biome-ignore lint/a11y/useFocusableInteractive: the cells have the focus
-      // biome-ignore lint/a11y/useSemanticElements: a grid with one Tab stop is not a table
-      <div role="row" aria-rowindex={row + 1} className={css.row}>
-        {/* biome-ignore lint/a11y/useFocusableInteractive: see above */}
-        {/* biome-ignore lint/a11y/useSemanticElements: see above */}
-        <div role="rowheader" className={css.server}>
-          <span className={tone}>
-            <Glyph name={glyph} />
-          </span>
-          <Link
-            href={`/servers/${server.id}`}
-            className={`cut ${css.name}`}
-            tabIndex={current === 0 ? 0 : -1}
-            data-at={`${row}:0`}
-            onFocus={() => onFocus({ row, column: 0 })}
-          >
-            {server.name}
-          </Link>
-          <span className={`sm ${needsEyes(server) ? tone : 'muted'}`}>{word}</span>
-          <span className={`right sm muted ${css.size}`}>
-            {server.tool_count !== null && `${server.tool_count} · ${tokens(server.tool_tokens)}`}
-          </span>
-        </div>
-        {columns.map((column, index) => {
-          const cell = cells[index]
-          return (
-            cell && (
-              <Peg
-                key={column.agent.agent_type}
-                cell={cell}
-                server={server.name}
-                agent={column.agent.name}
-                isBad={column.unreadable !== null && column.via === 'direct'}
-                readOnly={reason}
-                at={`${row}:${index + 1}`}
-                isCurrent={current === index + 1}
-                tools={server.tool_count}
-                onPress={() => on.onPress(server, column)}
-                onTools={() => on.onTools(server, column)}
-                onFocus={() => onFocus({ row, column: index + 1 })}
-              />
-            )
-          )
-        })}
-      </div>
-    )
-  },
-  (before, after) =>
-    before.server === after.server &&
-    before.columns === after.columns &&
-    before.row === after.row &&
-    before.current === after.current &&
-    before.reason === after.reason &&
-    before.cells.every((cell, index) => cell === after.cells[index]),
-)

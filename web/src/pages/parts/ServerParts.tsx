@@ -3,7 +3,7 @@ import type { FileOutcome, GatewayChange } from '../../data/agent-files.ts'
 import type { HttpServer } from '../../data/api.ts'
 import type { Server } from '../../data/servers.ts'
 import { BeforeAfter } from '../../parts/content/BeforeAfter.tsx'
-import { BeforeAfterRow, ChangeNote } from '../../parts/content/BeforeAfterRow.tsx'
+import { BeforeAfterRow, BeforeAfterTable, ChangeNote } from '../../parts/content/BeforeAfterRow.tsx'
 import { ConnectChoices, FileChangeDialog, FileFacts, FilePreview } from '../../parts/content/FileChange.tsx'
 import { FileLines } from '../../parts/content/FileLines.tsx'
 import { ToolNames } from '../../parts/content/ToolNames.tsx'
@@ -126,17 +126,15 @@ export function ServerParts() {
         <FilePreview file={CONNECTED} />
         <BeforeAfter agentType="cursor" change={WIDER} />
         <VariantStrip own="memory-cursor" other="memory" agents={['Claude Code']} values={VALUES} />
-        <table>
-          <tbody>
-            <BeforeAfterRow
-              label="Servers"
-              before="3"
-              after="4"
-              note={<ChangeNote tone="warn" text="1 gained" />}
-            />
-            <ToolNames replaced={KEPT.replaced} />
-          </tbody>
-        </table>
+        <BeforeAfterTable label="Servers and names">
+          <BeforeAfterRow
+            label="Servers"
+            before="3"
+            after="4"
+            note={<ChangeNote tone="warn" text="1 gained" />}
+          />
+          <ToolNames replaced={KEPT.replaced} />
+        </BeforeAfterTable>
         <FileLines agentType="cursor" scope="user" around={3} />
         <div>
           <Act onClick={() => setOpen('file')}>Connect Cursor…</Act>

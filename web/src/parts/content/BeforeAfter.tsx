@@ -5,18 +5,13 @@ import { tokens } from '../../format/format.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Monogram } from '../marks/Tag.tsx'
 import css from './BeforeAfter.module.css'
-import { BeforeAfterRow, ChangeNote } from './BeforeAfterRow.tsx'
+import { BeforeAfterRow, BeforeAfterTable, ChangeNote } from './BeforeAfterRow.tsx'
 import { ToolNames } from './ToolNames.tsx'
 import { VariantStrip } from './VariantStrip.tsx'
 
 const t = texts('before-after', {
   title: 'Before and after',
   small: 'before and after',
-  what: 'What',
-  before: 'Before',
-  becomes: 'becomes',
-  after: 'After',
-  note: 'Note',
   keeps: 'keeps what it had',
   changes: 'can use more than before',
   servers: 'Servers',
@@ -83,110 +78,93 @@ export function BeforeAfter({ agentType, change }: Props) {
           )}
         </span>
       </div>
-      <table className={css.table} aria-label={t('title')}>
-        <thead>
-          <tr className={`${css.row} ${css.heads}`}>
-            <th>
-              <span className={css.said}>{t('what')}</span>
-            </th>
-            <th>{t('before')}</th>
-            <th>
-              <span className={css.said}>{t('becomes')}</span>
-            </th>
-            <th>{t('after')}</th>
-            <th>
-              <span className={css.said}>{t('note')}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          <BeforeAfterRow
-            label={t('servers')}
-            before={<b>{before.servers}</b>}
-            after={
-              <>
-                <b>{after.servers}</b>
-                {servers === null && <span className="muted">, {t('all')}</span>}
-              </>
-            }
-            note={
-              gained.length === 0 ? (
-                <ChangeNote tone="ok" text={t('same')} />
-              ) : (
-                <ChangeNote tone="warn" text={t('gained', { count: gained.length })} />
-              )
-            }
-          />
-          {replaced.map(({ name, server_id, shared_with, variants }) => (
-            <Fragment key={`${name} ${server_id}`}>
-              <BeforeAfterRow
-                before={name}
-                after={name === server_id ? name : <b>{server_id}</b>}
-                note={whoseServer(shared_with.map(nameOf), variants.length > 0, agent)}
-              />
-              {variants.map((variant) => (
-                <tr key={variant.server_id} className={css.variant}>
-                  <td colSpan={5}>
-                    <VariantStrip
-                      own={server_id}
-                      other={variant.server_id}
-                      agents={variant.agents.map(nameOf)}
-                      values={variant.values}
-                    />
-                  </td>
-                </tr>
-              ))}
-            </Fragment>
-          ))}
-          {kept.map((name) => (
-            <BeforeAfterRow key={`kept ${name}`} before={name} after={name} note={t('stays')} />
-          ))}
-          {gained
-            .filter((id) => !own.includes(id))
-            .map((id) => (
-              <BeforeAfterRow
-                key={`gained ${id}`}
-                before="–"
-                after={<b>{id}</b>}
-                note={<ChangeNote tone="warn" text={t('isNew')} />}
-              />
+      <BeforeAfterTable label={t('title')}>
+        <BeforeAfterRow
+          label={t('servers')}
+          before={<b>{before.servers}</b>}
+          after={
+            <>
+              <b>{after.servers}</b>
+              {servers === null && <span className="muted">, {t('all')}</span>}
+            </>
+          }
+          note={
+            gained.length === 0 ? (
+              <ChangeNote tone="ok" text={t('same')} />
+            ) : (
+              <ChangeNote tone="warn" text={t('gained', { count: gained.length })} />
+            )
+          }
+        />
+        {replaced.map(({ name, server_id, shared_with, variants }) => (
+          <Fragment key={`${name} ${server_id}`}>
+            <BeforeAfterRow
+              before={name}
+              after={name === server_id ? name : <b>{server_id}</b>}
+              note={whoseServer(shared_with.map(nameOf), variants.length > 0, agent)}
+            />
+            {variants.map((variant) => (
+              <tr key={variant.server_id} className={css.variant}>
+                <td colSpan={5}>
+                  <VariantStrip
+                    own={server_id}
+                    other={variant.server_id}
+                    agents={variant.agents.map(nameOf)}
+                    values={variant.values}
+                  />
+                </td>
+              </tr>
             ))}
-          {after.servers === 0 && (
-            <tr className={css.wide}>
-              <td colSpan={5}>{t('nothing')}</td>
-            </tr>
-          )}
-          <BeforeAfterRow
-            label={t('tools')}
-            before={<b>{before.tools}</b>}
-            after={<b>{after.tools}</b>}
-            note={toolsNote(before.tools, after.tools)}
-          />
-          <BeforeAfterRow
-            label={t('tokens')}
-            before={t('about', { count: tokens(before.tokens) })}
-            after={t('about', { count: tokens(after.tokens) })}
-            note={after.tokens > before.tokens ? (gained.length === 0 ? t('longer') : null) : t('sameTokens')}
-          />
-          <BeforeAfterRow
-            label={t('credentials')}
-            before={<Secrets all={credentials.before} />}
-            after={<Secrets all={credentials.after} />}
-            note={
-              newSecrets.length > 0 ? (
-                <ChangeNote
-                  tone="warn"
-                  text={t('newOnes', { names: newSecrets.map(nameOfSecret).join(', ') })}
-                />
-              ) : (
-                <ChangeNote tone="ok" text={t(credentials.after.length > 0 ? 'noOthers' : 'noneUsed')} />
-              )
-            }
-          />
-          <ToolNames replaced={replaced} />
-          <NotAdded change={change} nameOf={nameOf} />
-        </tbody>
-      </table>
+          </Fragment>
+        ))}
+        {kept.map((name) => (
+          <BeforeAfterRow key={`kept ${name}`} before={name} after={name} note={t('stays')} />
+        ))}
+        {gained
+          .filter((id) => !own.includes(id))
+          .map((id) => (
+            <BeforeAfterRow
+              key={`gained ${id}`}
+              before="–"
+              after={<b>{id}</b>}
+              note={<ChangeNote tone="warn" text={t('isNew')} />}
+            />
+          ))}
+        {after.servers === 0 && (
+          <tr className={css.wide}>
+            <td colSpan={5}>{t('nothing')}</td>
+          </tr>
+        )}
+        <BeforeAfterRow
+          label={t('tools')}
+          before={<b>{before.tools}</b>}
+          after={<b>{after.tools}</b>}
+          note={toolsNote(before.tools, after.tools)}
+        />
+        <BeforeAfterRow
+          label={t('tokens')}
+          before={t('about', { count: tokens(before.tokens) })}
+          after={t('about', { count: tokens(after.tokens) })}
+          note={after.tokens > before.tokens ? (gained.length === 0 ? t('longer') : null) : t('sameTokens')}
+        />
+        <BeforeAfterRow
+          label={t('credentials')}
+          before={<Secrets all={credentials.before} />}
+          after={<Secrets all={credentials.after} />}
+          note={
+            newSecrets.length > 0 ? (
+              <ChangeNote
+                tone="warn"
+                text={t('newOnes', { names: newSecrets.map(nameOfSecret).join(', ') })}
+              />
+            ) : (
+              <ChangeNote tone="ok" text={t(credentials.after.length > 0 ? 'noOthers' : 'noneUsed')} />
+            )
+          }
+        />
+        <ToolNames replaced={replaced} />
+        <NotAdded change={change} nameOf={nameOf} />
+      </BeforeAfterTable>
     </section>
   )
 }

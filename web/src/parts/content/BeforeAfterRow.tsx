@@ -1,7 +1,43 @@
 import type { ReactNode } from 'react'
+import { texts } from '../../i18n/texts.ts'
 import { Glyph } from '../marks/Glyph.tsx'
 import { Icon } from '../marks/icons.tsx'
 import css from './BeforeAfter.module.css'
+
+const t = texts('before-after-row', {
+  what: 'What',
+  before: 'Before',
+  becomes: 'becomes',
+  after: 'After',
+  note: 'Note',
+})
+
+interface TableProps {
+  readonly label: string
+  readonly children: ReactNode
+}
+
+/** The heads above such lines. */
+export const BeforeAfterTable = ({ label, children }: TableProps) => (
+  <table className={css.table} aria-label={label}>
+    <thead>
+      <tr className={`${css.row} ${css.heads}`}>
+        <th>
+          <span className={css.said}>{t('what')}</span>
+        </th>
+        <th>{t('before')}</th>
+        <th>
+          <span className={css.said}>{t('becomes')}</span>
+        </th>
+        <th>{t('after')}</th>
+        <th>
+          <span className={css.said}>{t('note')}</span>
+        </th>
+      </tr>
+    </thead>
+    <tbody>{children}</tbody>
+  </table>
+)
 
 interface Props {
   /** Of the first row of its kind. */
