@@ -74,6 +74,10 @@ export async function openLayoutHome(kind: HomeKind): Promise<LayoutHome> {
       ids.set(name, (await service.add({ name: nameOf(name), ...rest })).id)
     for (const { name, url } of http)
       ids.set(name, (await did('POST', '/http-servers', { name: nameOf(name), url })).id)
+    const env = {
+      TOKEN: `$\{secret:${isLong ? 'A_NAMED_SECRET_THAT_NOBODY_HAS_SET_UNTIL_NOW' : 'UNSET'}}`,
+    }
+    ids.set('secretless', (await service.add({ name: nameOf('secretless'), ...raw, env })).id)
     const mcpServers = Object.fromEntries(
       Array.from({ length: isLong ? LONG_ROWS : ROWS }, (_, at) => [
         nameOf(`server-${at}`),
@@ -81,8 +85,6 @@ export async function openLayoutHome(kind: HomeKind): Promise<LayoutHome> {
       ]),
     )
     await did('POST', '/servers/import', { mcpServers })
-    const env = { TOKEN: isLong ? '${secret:A_NAMED_SECRET_THAT_NOBODY_HAS_SET_UNTIL_NOW}' : '${secret:UNSET}' }
-    ids.set('secretless', (await service.add({ name: nameOf('secretless'), ...raw, env })).id)
     await Promise.all(
       ['crash', 'noenv', 'noisy', 'echo', 'secretless'].map((name) =>
         service.ask('POST', `/servers/${ids.get(name)}/start?wait_s=1`),
@@ -160,12 +162,16 @@ interface Found {
 /** What a search for `tool` finds. */
 const packagesOf = (isLong: boolean): TestPackage[] =>
   ['a', 'b', 'c'].map((name) =>
-    toolPackage(isLong ? `@a-scope-with-a-long-name/tool-${name}-${LONG_TOOL.slice(0, 40)}` : `tool-${name}`, '1.0.0', {
-      manifest: { description: SENTENCE.repeat(isLong ? 3 : 1), license: 'MIT', keywords: ['mcp', 'tool'] },
-      publisher: 'northfield',
-      downloadsWeekly: 12_345,
-      postinstall: name === 'c',
-    }),
+    toolPackage(
+      isLong ? `@a-scope-with-a-long-name/tool-${name}-${LONG_TOOL.slice(0, 40)}` : `tool-${name}`,
+      '1.0.0',
+      {
+        manifest: { description: SENTENCE.repeat(isLong ? 3 : 1), license: 'MIT', keywords: ['mcp', 'tool'] },
+        publisher: 'northfield',
+        downloadsWeekly: 12_345,
+        postinstall: name === 'c',
+      },
+    ),
   )
 
 async function writeOne(home: string): Promise<void> {

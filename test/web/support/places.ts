@@ -120,23 +120,37 @@ export const PLACES: readonly Place[] = [
   {
     name: 'packages, found',
     path: at('/packages?q=tool'),
-    show: (page) => page.getByRole('button', { name: /^Install/ }).first().waitFor(),
+    show: (page) =>
+      page
+        .getByRole('button', { name: /^Install/ })
+        .first()
+        .waitFor(),
     homes: FILLED,
   },
   { name: 'welcome', path: at('/welcome'), show: title(/./) },
   {
     name: 'welcome, choose',
     path: at('/welcome?step=2'),
-    show: (page) => page.getByRole('checkbox', { name: /^Import / }).first().waitFor(),
+    show: (page) =>
+      page
+        .getByRole('checkbox', { name: /^Import / })
+        .first()
+        .waitFor(),
     homes: ROWS,
   },
   {
     name: 'welcome, tried',
     path: at('/welcome?step=2'),
     show: async (page) => {
-      await page.getByRole('checkbox', { name: /^Import / }).first().waitFor()
+      await page
+        .getByRole('checkbox', { name: /^Import / })
+        .first()
+        .waitFor()
       await page.getByLabel('Try starting each server now').check()
-      await page.getByText(/^(Waiting|Starting)$/).first().waitFor({ state: 'detached' })
+      await page
+        .getByText(/^(Waiting|Starting)$/)
+        .first()
+        .waitFor({ state: 'detached' })
     },
     homes: ROWS,
   },

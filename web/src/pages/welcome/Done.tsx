@@ -85,12 +85,12 @@ function Proof({ found: { agent } }: { readonly found: FoundAgent }) {
       <b className="strong cut">{name}</b>
       <span className={`muted ${css.path}`}>{reload_hint}</span>
       {last_seen_at ? (
-        <span className="ok row">
+        <span className={`ok row ${css.proof}`}>
           <Glyph name="run" />
           {t('connected', { count: visible?.tools ?? 0, at: seconds(last_seen_at) })}
         </span>
       ) : (
-        <span className="idle row">
+        <span className={`idle row ${css.proof}`}>
           <Glyph name="idle" />
           {t('waiting', { agent: name })}
         </span>

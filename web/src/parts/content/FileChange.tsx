@@ -103,12 +103,14 @@ export function offerUndo(title: string, files: readonly WrittenFile[]): void {
 export function FilePreview({ file }: { readonly file: FileOutcome }) {
   const { agent_type, path, diff, reload_hint, warnings, gateway } = file
   return (
-    <section aria-label={path} className={gateway ? css.halves : undefined}>
-      <div>
-        <DiffView path={path} diff={diff} />
-        <FileFacts reload={reload_hint} warnings={warnings} />
+    <section aria-label={path} className={css.file}>
+      <div className={gateway ? css.halves : undefined}>
+        <div>
+          <DiffView path={path} diff={diff} />
+          <FileFacts reload={reload_hint} warnings={warnings} />
+        </div>
+        {gateway && <BeforeAfter agentType={agent_type} change={gateway} />}
       </div>
-      {gateway && <BeforeAfter agentType={agent_type} change={gateway} />}
     </section>
   )
 }
