@@ -154,11 +154,11 @@ describe.runIf(executablePath)('the frame of every page', () => {
     expect(path(page)).toBe('/agents')
   })
 
-  test('the full form of a text that ends with an ellipsis is shown under the pointer, and while its link has the focus', async () => {
+  test('the full form of a text that ends with an ellipsis is shown under the pointer, and while its link has the focus, also when it had to be scrolled to', async () => {
     const dashboard = await shared()
     const name = 'The server with the longest name that anybody could think of'
     await dashboard.ask('PATCH', '/servers/noenv', { name })
-    const { page } = await openPage(await openBrowser(), { viewport: { width: 1280, height: 800 } })
+    const { page } = await openPage(await openBrowser(), { viewport: { width: 1280, height: 500 } })
     await dashboard.signIn(page, '/servers')
     const link = page.getByRole('link', { name, exact: true })
     const full = page.locator('p').filter({ hasText: name })
@@ -167,6 +167,7 @@ describe.runIf(executablePath)('the frame of every page', () => {
     await page.mouse.move(0, 0)
     await full.waitFor({ state: 'hidden' })
     await page.getByRole('checkbox', { name: `Select ${name}` }).focus()
+    await page.locator('main').evaluate((main) => main.scrollTo(0, 0))
     await page.keyboard.press('Tab')
     expect(await focused(page)).toBe(name)
     await full.waitFor()

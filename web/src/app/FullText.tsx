@@ -25,24 +25,35 @@ export function FullText() {
   const [shown, setShown] = useState<Shown>()
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
+    /** Draws it where its text is now. */
+    let draw: (() => void) | undefined
     const hide = () => {
       clearTimeout(timer)
+      draw = undefined
       setShown(undefined)
     }
-    const show = (cut: readonly HTMLElement[], delay: number) => {
+    const show = (cut: readonly HTMLElement[], delay: number, isStill: () => boolean) => {
       hide()
-      if (cut.length > 0) timer = setTimeout(() => setShown(shownOf(cut)), delay)
+      if (cut.length === 0) return
+      timer = setTimeout(() => {
+        draw = () => (isStill() && cut.some(isInView) ? setShown(shownOf(cut)) : hide())
+        draw()
+      }, delay)
     }
+    // What gets the focus, or is under the pointer, may have come into view just now.
+    const onScroll = () => draw?.()
     const onPointer = ({ target }: PointerEvent) => {
       if (!(target instanceof HTMLElement) || target.closest('[title]')) return hide()
       const control = target.closest<HTMLElement>(CONTROL)
-      show([...around(target).filter(isCut), ...(control ? cutIn(control) : [])].slice(0, 1), DELAY_MS)
+      show([...around(target).filter(isCut), ...(control ? cutIn(control) : [])].slice(0, 1), DELAY_MS, () =>
+        target.matches(':hover'),
+      )
     }
     const onFocus = ({ target }: FocusEvent) => {
       if (!(target instanceof HTMLElement) || !target.matches(':focus-visible')) return
       const own = [...around(target).filter(isCut), ...cutIn(target)]
       const row = target.closest<HTMLElement>(ROW)
-      show(own.length > 0 || !row ? own : cutIn(row), 0)
+      show(own.length > 0 || !row ? own : cutIn(row), 0, () => target.matches(':focus'))
     }
     const onKey = ({ key }: KeyboardEvent) => key === 'Escape' && hide()
     const all = { capture: true, passive: true }
@@ -50,7 +61,7 @@ export function FullText() {
     document.addEventListener('pointerdown', hide, all)
     document.addEventListener('focusin', onFocus)
     document.addEventListener('focusout', hide)
-    document.addEventListener('scroll', hide, all)
+    document.addEventListener('scroll', onScroll, all)
     document.addEventListener('keydown', onKey, true)
     return () => {
       clearTimeout(timer)
@@ -58,7 +69,7 @@ export function FullText() {
       document.removeEventListener('pointerdown', hide, all)
       document.removeEventListener('focusin', onFocus)
       document.removeEventListener('focusout', hide)
-      document.removeEventListener('scroll', hide, all)
+      document.removeEventListener('scroll', onScroll, all)
       document.removeEventListener('keydown', onKey, true)
     }
   }, [])
@@ -95,6 +106,11 @@ const cutIn = (element: HTMLElement): HTMLElement[] =>
 
 const isCut = (element: HTMLElement): boolean =>
   element.scrollWidth > element.clientWidth && getComputedStyle(element).textOverflow === 'ellipsis'
+
+function isInView(element: HTMLElement): boolean {
+  const { top, bottom } = element.getBoundingClientRect()
+  return bottom > 0 && top < window.innerHeight
+}
 
 function shownOf(cut: readonly HTMLElement[]): Shown {
   const boxes = cut.map((each) => each.getBoundingClientRect())
