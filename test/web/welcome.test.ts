@@ -238,7 +238,7 @@ describe.runIf(executablePath)('the first run', () => {
     const { page: other } = await openPage(await openBrowser())
     await other.goto(`${service.address}/#c=${late.code}`)
     await other.getByText('This link has expired.').waitFor()
-    await other.getByText('Run "toolroom open" again in a terminal').waitFor()
+    await other.getByText('Run toolroom open again in a terminal').waitFor()
     await follow(other, '/servers')
     await other.getByText('This link has expired. Run toolroom open again, or').waitFor()
     expect(complaints).toEqual([])

@@ -16,8 +16,8 @@ export type HomeKind = (typeof HOMES)[number]
 
 const ROWS = 500
 /** With long names, a few rows show as much as many. */
-const LONG_ROWS = runs(40, ROWS)
-const CALLS = runs(40, ROWS)
+const LONG_ROWS = runs(12, ROWS)
+const CALLS = runs(24, ROWS)
 /** As long as a name may be. */
 const LONG = 'The server with the longest name that anybody could think of.123'
 const LONG_FOLDER = 'a-person-with-a-remarkably-long-name/and-a-folder-with-an-even-longer-name-inside-of-it'
@@ -85,6 +85,9 @@ export async function openLayoutHome(kind: HomeKind): Promise<LayoutHome> {
       ]),
     )
     await did('POST', '/servers/import', { mcpServers })
+    // Its tools are others at its second start.
+    for (const action of ['start', 'restart'])
+      await service.ask('POST', `/servers/${ids.get('mutate')}/${action}?wait_s=10`)
     await Promise.all(
       ['crash', 'noenv', 'noisy', 'echo', 'secretless'].map((name) =>
         service.ask('POST', `/servers/${ids.get(name)}/start?wait_s=1`),

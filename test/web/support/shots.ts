@@ -15,6 +15,14 @@ const cell = (page: Page, name: string) => page.getByRole('checkbox', { name, ex
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name })
 
+/** Two changes of a file. They stay when the page is loaded again. */
+async function staged(page: Page): Promise<void> {
+  await cell(page, 'github in Cursor').waitFor()
+  if (!(await button(page, 'Show diff').isVisible()))
+    for (const server of ['github', 'fetch']) await cell(page, `${server} in Cursor`).click()
+  await page.getByRole('status').filter({ hasText: '2 changes not written' }).waitFor()
+}
+
 /** The pictures, in the order in which they are taken. */
 export const SHOTS: readonly Shot[] = [
   {
@@ -74,17 +82,14 @@ export const SHOTS: readonly Shot[] = [
     name: 'agents',
     path: '/agents',
     show: async (page) => {
-      await cell(page, 'github in Cursor').click()
-      await cell(page, 'fetch in Cursor').click()
-      await page.getByRole('status').filter({ hasText: '2 changes not written' }).waitFor()
+      await staged(page)
     },
   },
   {
     name: 'agents-diff',
     path: '/agents',
     show: async (page) => {
-      await cell(page, 'github in Cursor').click()
-      await cell(page, 'fetch in Cursor').click()
+      await staged(page)
       await button(page, 'Show diff').click()
       await page.getByRole('dialog').getByRole('figure').waitFor()
     },
@@ -136,6 +141,9 @@ export const SHOTS: readonly Shot[] = [
       await pilot.getByRole('button', { name: 'Install and add' }).click()
       await page.getByRole('menuitem', { name: 'Install and add' }).click()
       await page.getByRole('article', { name: 'Installing browser-pilot-mcp' }).waitFor()
+      const toast = page.getByRole('alert').filter({ hasText: 'available' })
+      await toast.getByRole('button').click()
+      await toast.waitFor({ state: 'detached' })
       await page.mouse.move(0, 0)
     },
   },

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -15,6 +15,7 @@ import { openWorkshopRegistry } from './workshop-registry.ts'
  * Everything in it is real: processes, sockets, files and calls. Only the clock is moved, so that the hour takes a minute.
  */
 
+const MAIN_FILE = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
 const fixture = (name: string) => fileURLToPath(new URL(`../../fixtures/workshop/${name}`, import.meta.url))
 const npx = (name: string, ...args: string[]) => ({ command: 'npx', args: ['-y', name, ...args] })
 const uvx = (name: string) => ({ command: 'uvx', args: [name] })
@@ -124,6 +125,7 @@ export async function openWorkshop({ port = '0', minutes }: Options) {
     if (path.includes('bin')) chmodSync(path, 0o755)
   }
   mkdirSync(join(home, 'notes'))
+  symlinkSync(MAIN_FILE, join(home, '.local', 'bin', 'toolroom'))
   const remote = await openRemote()
   onTestFinished(() => remote.close())
   const registry = await openWorkshopRegistry()

@@ -72,7 +72,7 @@ export const t = texts('agents', {
   needsEntry: '{agent} has an entry per server. toolroom enable {server} --in {type} adds one',
   atOnceText: 'Some agents read their tools only when a session starts.',
   nothingToUndo: 'There is nothing to undo.',
-  readOnly: 'Read-only. Run "{program} open" in a terminal to make changes.',
+  readOnly: 'Read-only. Run “{program} open” in a terminal to make changes.',
   differsTitle: '{server} in {agent} differs',
   differsText: 'It differs in: {places}.',
   theirs: 'In the file of {agent}',

@@ -1,3 +1,4 @@
+import { Tooltip } from '@mantine/core'
 import { Link } from 'wouter'
 import type { Server } from '../../data/servers.ts'
 import { long } from '../../format/format.ts'
@@ -23,11 +24,13 @@ export function RowStatus({ server, hasChangedTools }: Props) {
         <StatusText server={server} detail={exitOf(server)} />
       )}
       {hasChangedTools && (
-        <Link href={`/servers/${server.id}?tab=tools`}>
-          <Tag tone="warn" glyph="look">
-            {t('toolsChanged')}
-          </Tag>
-        </Link>
+        <Tooltip label={t('toolsChanged')}>
+          <Link href={`/servers/${server.id}?tab=tools`} className={css.changed}>
+            <Tag tone="warn" glyph="look">
+              <span>{t('toolsChanged')}</span>
+            </Tag>
+          </Link>
+        </Tooltip>
       )}
     </span>
   )

@@ -5,7 +5,7 @@ import { useSession } from '../../data/session.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Icon, type IconName } from '../marks/icons.tsx'
 
-const t = texts('act', { readOnly: 'Read-only. Run "{program} open" in a terminal to make changes.' })
+const t = texts('act', { readOnly: 'Read-only. Run “{program} open” in a terminal to make changes.' })
 
 interface Props {
   readonly children: ReactNode

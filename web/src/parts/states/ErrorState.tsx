@@ -10,8 +10,8 @@ const t = texts('error', {
   needed: 'This needs permission.',
   expired: 'This link has expired.',
   spent: 'This link was used already, or Toolroom was started again since.',
-  how: 'Run "{program} open" in a terminal, or paste your token.',
-  howAgain: 'Run "{program} open" again in a terminal, or paste your token.',
+  how: 'Run {command} in a terminal, or paste your token.',
+  howAgain: 'Run {command} again in a terminal, or paste your token.',
   paste: 'Paste token',
   again: 'Try again',
   failed: 'This could not be loaded.',
@@ -56,9 +56,14 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 export function NeedsPermission({ isAlone = false }: { readonly isAlone?: boolean }) {
   const { refused: reason } = useSession()
   const refused = isAlone ? reason : undefined
+  const command = (
+    <code key="command" className="mono">
+      {program} open
+    </code>
+  )
   return (
     <CauseStrip tone="info" sentence={t(refused ?? 'needed')} evidence={undefined}>
-      <span className="muted sm">{t(refused ? 'howAgain' : 'how', { program })}</span>
+      <span className="muted sm">{t.rich(refused ? 'howAgain' : 'how', { command })}</span>
       <Act size="xs" onClick={openTokenDialog}>
         {t('paste')}
       </Act>

@@ -1,5 +1,5 @@
 import type { Server } from '../../../data/servers.ts'
-import { duration, long, seconds } from '../../../format/format.ts'
+import { duration, long, seconds, whole } from '../../../format/format.ts'
 import { Glyph } from '../../../parts/marks/Glyph.tsx'
 import { exitText } from '../../../parts/server/cause.ts'
 import { t } from './messages.ts'
@@ -65,4 +65,4 @@ function scheduleText(delays: readonly number[]): string {
     : t('ifThatFails', { when: `${t('after', { times: before.join(', ') })}, ${each}` })
 }
 
-const lasted = (s: number): string => (s < 60 ? duration(s * 1000) : long(s))
+const lasted = (s: number): string => (s < 60 ? duration(s * 1000) : s % 60 === 0 ? whole(s) : long(s))
