@@ -229,7 +229,7 @@ function findFaults(within: string): string[] {
       const isSpace = cutBy !== undefined && widthOf(box) < 10 && box.left > cutBy.box.right - 1
       if (cutBy && !isSpace && !cutBefore.has(cutBy.element)) {
         cutBefore.add(cutBy.element)
-        cut(node, box, shown, cutBy)
+        cut(node, box, cutBy)
       }
       if (!isEmpty(common(shown, view))) fragments.push({ node, element, shown: common(shown, view) })
     }
@@ -244,17 +244,22 @@ function findFaults(within: string): string[] {
       box.bottom > edge.bottom + 4
     )
   }
-  function cut(node: Text, box: Box, shown: Box, { element, box: edge }: Clip): void {
+  function cut(node: Text, box: Box, { element, box: edge }: Clip): void {
     const what = `${said(node.data)} ${at(box)} in ${nameOf(element)} ${at(edge)}`
     let block = node.parentElement
     while (block && styleOf(block).display.startsWith('inline') && block !== element)
       block = block.parentElement
     const isLow = box.top < edge.top - 1.5 || box.bottom > edge.bottom + 1.5
     if (isLow || block !== element || !isEllipsis(element)) faults.push(`cut without an ellipsis: ${what}`)
-    else if (widthOf(common(shown, edge)) < Math.min(LEAST_SHOWN, widthOf(box)))
+    else if (roomIn(element, edge) < Math.min(LEAST_SHOWN, widthOf(box)))
       faults.push(`cut to almost nothing: ${what}`)
     else if (!hasFullForm(element))
       faults.push(`cut, and its full form cannot be had with the keyboard: ${what}`)
+  }
+  /** For the letters before the ellipsis, whatever elements they are in. */
+  function roomIn(element: Element, edge: Box): number {
+    const { paddingLeft, paddingRight } = styleOf(element)
+    return widthOf(edge) - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight)
   }
   /** Toolroom shows the full form of what is cut on hover, and while something in it, around it or in its row has the focus. */
   function hasFullForm(element: Element): boolean {
@@ -280,11 +285,25 @@ function findFaults(within: string): string[] {
       const tops = [...range.getClientRects()]
         .filter(({ width }) => width > 0)
         .map(({ top }) => Math.round(top / 4))
-      if (new Set(tops).size > 1 && (/^\d /.test(word) || /(^|\s)$/.test(node.data.slice(0, index))))
+      if (
+        new Set(tops).size > 1 &&
+        !isPart(node, index, word) &&
+        (/^\d /.test(word) || /(^|\s)$/.test(node.data.slice(0, index)))
+      )
         return void faults.push(
           `a word is broken: "${word}" in ${said(text)} ${at(boxOf(element.getBoundingClientRect()))}`,
         )
     }
+  }
+
+  /** Of a longer word, other letters of which are marked. */
+  function isPart(node: Text, index: number, word: string): boolean {
+    const beside = (which: 'previousSibling' | 'nextSibling') =>
+      (node[which] ?? node.parentElement?.[which])?.textContent ?? ''
+    return (
+      (index === 0 && /\S$/.test(beside('previousSibling'))) ||
+      (index + word.length === node.data.length && /^\S/.test(beside('nextSibling')))
+    )
   }
 
   // Two texts in the same place, both of which are painted there.

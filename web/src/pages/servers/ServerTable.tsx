@@ -50,7 +50,7 @@ export function ServerTable({ servers, users, selected, onSelect }: ListProps) {
                 }
               />
             </Head>
-            <Head width="17%">{t('name')}</Head>
+            <Head width="15%">{t('name')}</Head>
             <Head>{t('status')}</Head>
             <Head width={78}>{t('kind')}</Head>
             <Head number width={74}>
