@@ -30,7 +30,7 @@ describe('toolroom up --detach and toolroom down', () => {
     expect(first).toMatchObject({ code: 0, stderr: '' })
     const { pid, address } = runningInstance(data) ?? expect.unreachable()
     expect(first.stdout).toBe(
-      `Toolroom is ready at ${address} (process ${pid}, log in ${join(data, 'up.log')})\n`,
+      `Toolroom is ready at ${address} (process ${pid}, log in ${join('~', '.local/share/toolroom/up.log')})\n`,
     )
     expect(readFileSync(join(data, 'up.log'), 'utf8')).toContain(`Toolroom is ready at ${address}`)
     const second = JSON.parse((await cli('up', '-d', '--json')).stdout)
