@@ -22,7 +22,7 @@ test.runIf(mayMount)(
         method: 'POST',
         url: '/api/servers',
         headers,
-        body: { name, command: 'x', args: ['y'.repeat(20_000)] },
+        body: { name, command: 'node', args: ['y'.repeat(20_000)] },
       })
     expect((await add('first')).statusCode).toBe(201)
     const act = (verb: string) => post(service, `/api/servers/echo/${verb}`)
@@ -69,7 +69,7 @@ test.runIf(mayMount)(
     const service = await openTestService({ home })
     onTestFinished(() => service.close())
     for (let n = 0; n < 20; n += 1) {
-      const body = { name: `s${n}`, command: 'x' }
+      const body = { name: `s${n}`, command: 'node' }
       expect((await service.inject({ method: 'POST', url: '/api/servers', headers, body })).statusCode).toBe(
         201,
       )
@@ -123,7 +123,7 @@ test.runIf(mayMount)(
     expect(service.output.stderr).toMatch(/Warning: \d+ log lines were lost: the disk is nearly full/)
 
     free()
-    expect((await service.ask('POST', '/servers', { name: 'healed', command: 'x' })).status).toBe(201)
+    expect((await service.ask('POST', '/servers', { name: 'healed', command: 'node' })).status).toBe(201)
     expect((await service.ask('GET', '/health')).body).toMatchObject({ status: 'ok' })
     const rows = (await service.ask('GET', '/logs?source=audit&order=asc')).body.items
     const ids = rows.map(({ data }: { data: { audit_id: number } }) => data.audit_id)

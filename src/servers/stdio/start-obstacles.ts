@@ -27,6 +27,8 @@ type Wanted = Parameters<FindProgram>[0]
 
 /** A reader sees what has changed on the disk within this time. */
 const FRESH_MS = 3000
+/** Many servers with different commands, each sought in many folders, do not hold up other requests. */
+const MAX_LOOKS_PER_S = 50
 
 /**
  * What would prevent the start of a server, found without starting anything: a reference without a value, a package that
@@ -37,17 +39,20 @@ export class StartObstacles {
   #looks = new WeakMap<Server, Look>()
   /** Servers with the same command in the same place need one look at the disk. */
   readonly #programs = new Map<string, Look>()
+  #looksSince = 0
+  #lookCount = 0
 
   constructor(deps: ObstacleDeps) {
     this.#deps = deps
   }
 
-  /** The same object while it says the same. A look is not repeated within `freshMs`. */
+  /** The same object while it says the same. A look is not repeated within `freshMs`; with 0, it does not wait for its turn. */
   of(server: Server, freshMs = FRESH_MS): LastError | null {
     const known = this.#looks.get(server)
     const now = performance.now()
     if (known && now - known.at < freshMs) return known.obstacle
-    const found = this.#look(server, now)
+    const found = this.#look(server, now, freshMs === 0)
+    if (found === 'later') return known?.obstacle ?? null
     const obstacle = known && isSame(known.obstacle, found) ? known.obstacle : found
     this.#looks.set(server, { at: now, obstacle })
     return obstacle
@@ -58,7 +63,7 @@ export class StartObstacles {
     this.#looks = new WeakMap()
   }
 
-  #look(server: Server, now: number): LastError | null {
+  #look(server: Server, now: number, isUrgent: boolean): LastError | null | 'later' {
     const { references, programOf, containerProblem } = this.#deps
     const resolved = references.resolve(server.id, server)
     if (!resolved.ok) return resolved.error
@@ -68,14 +73,27 @@ export class StartObstacles {
     const { command, args } = program
     if (isolation === 'container')
       return containerProblem(server.id, { command, args, env, cwd, options: isolation_options })
-    return isRemote(cwd) || isRemote(command) ? null : this.#find({ command, env, cwd }, now)
+    return isRemote(cwd) || isRemote(command) ? null : this.#find({ command, env, cwd }, now, isUrgent)
   }
 
-  #find(wanted: Wanted, now: number): LastError | null {
+  /** One that must wait is looked at a second later. */
+  #mayLook(now: number): boolean {
+    if (now - this.#looksSince >= 1000) {
+      this.#looksSince = now
+      this.#lookCount = 0
+    }
+    return this.#lookCount < MAX_LOOKS_PER_S
+  }
+
+  #find(wanted: Wanted, now: number, isUrgent: boolean): LastError | null | 'later' {
     const { PATH, HOME, NVM_DIR } = wanted.env
     const key = JSON.stringify([wanted.command, wanted.cwd, PATH, HOME, NVM_DIR])
     const known = this.#programs.get(key)
-    if (known && now - known.at < FRESH_MS / 2) return known.obstacle
+    // With many commands each look is valid for longer, so that all of them have their turn.
+    const freshMs = Math.max(FRESH_MS / 2, (this.#programs.size / MAX_LOOKS_PER_S) * 1200)
+    if (known && now - known.at < (isUrgent ? FRESH_MS / 2 : freshMs)) return known.obstacle
+    if (!this.#mayLook(now) && !isUrgent) return known ? known.obstacle : 'later'
+    this.#lookCount += 1
     const found = this.#deps.findProgramNow(wanted)
     if (found === undefined) return null
     const obstacle = found.ok ? null : errorOf(found)
@@ -85,7 +103,7 @@ export class StartObstacles {
   }
 }
 
-const MAX_PROGRAMS = 500
+const MAX_PROGRAMS = 2000
 
 const errorOf = ({ code, message, hint, action }: LastError): LastError => ({ code, message, hint, action })
 
