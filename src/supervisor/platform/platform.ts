@@ -55,8 +55,12 @@ export interface Launch {
   /** On Windows: the arguments are passed as they are, without quotes. */
   readonly verbatim?: boolean
   readonly cwd: string | undefined
-  /** The program and its child only hold the process that is meant, end with it, and are not asked to end. */
-  readonly isHolder?: boolean
+  /**
+   * The program and its child only hold the process that is meant, end with it, and are not asked to end. It reads these
+   * arguments from descriptor 3, which tell it the environment of that process. Its own has nothing but the mark: a variable
+   * of the loader would run code of the server outside of its isolation.
+   */
+  readonly holderArgs?: (environment: Readonly<Record<string, string>>) => readonly string[]
   readonly env: Readonly<Record<string, string>>
   /** A variable that its descendants inherit, as `NAME=value`. */
   readonly mark: string

@@ -1,12 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { bundled } from '../../../../test/support/bundled.ts'
 import { onDisk, ownFolder } from '../../../../test/support/folder.ts'
 import { atEnd } from '../../../../test/support/lifetime.ts'
 import { onPath } from '../../../../test/support/on-path.ts'
+import { heldBy } from '../../platform/spawning.ts'
 import { type LostFiles, lostFiles } from './lost-files.ts'
 import { Sandbox } from './sandbox.ts'
 import { trialArgs } from './sandbox-arguments.ts'
@@ -50,14 +52,16 @@ async function confined(home: string, script: string) {
     confinement,
   )
   if (!made.ok) throw new Error(made.error.message)
-  return { path: made.launch.path, args: made.launch.args, env }
+  return { path: made.launch.path, args: made.launch.args, told: heldBy(made.launch, [])?.told ?? '' }
 }
 
 async function lostBy(home: string, script: string): Promise<LostFiles> {
-  const { path, args, env } = await confined(home, script)
-  const child = spawn(path, args, { cwd: home, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const { path, args, told } = await confined(home, script)
+  const child = spawn(path, args, { cwd: home, env: {}, stdio: ['ignore', 'pipe', 'inherit', 'pipe'] })
   atEnd(() => void child.kill('SIGKILL'))
-  await new Promise((resolve) => child.stdout.once('data', resolve))
+  const [, output, , descriptor] = child.stdio as unknown as [null, Readable, null, Writable]
+  descriptor.end(told)
+  await new Promise((resolve) => output.once('data', resolve))
   return lostFiles(child.pid ?? 0, [home, home])
 }
 
@@ -83,8 +87,9 @@ describe.skipIf(!isUsable)('with bubblewrap', () => {
     const source = fileURLToPath(new URL('lost-files.ts', import.meta.url))
     const main = await bundled(`import { spawn } from 'node:child_process'
       import { lostFiles } from ${JSON.stringify(source)}
-      const { path, args, env } = JSON.parse(process.argv[2] ?? '')
-      const child = spawn(path, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+      const { path, args, told } = JSON.parse(process.argv[2] ?? '')
+      const child = spawn(path, args, { env: {}, stdio: ['ignore', 'pipe', 'inherit', 'pipe'] })
+      child.stdio[3].end(told)
       child.stdout.once('data', async () => {
         console.log(JSON.stringify(await lostFiles(child.pid ?? 0, [${JSON.stringify(home)}])))
         child.kill('SIGKILL')

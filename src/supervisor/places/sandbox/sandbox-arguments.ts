@@ -13,18 +13,28 @@ export function bubblewrapArgs(
 ): string[] {
   return [
     ...CONFINE,
+    ...['--args', '3'],
     ...(network === 'full' ? ['--share-net'] : []),
     ...SYSTEM_FOLDERS.filter(existsSync).flatMap(systemFolder),
     ...['--proc', '/proc', '--dev', '/dev'],
     ...mounts.flatMap(({ path, access }) =>
       access === 'empty' ? ['--tmpfs', path] : [BIND[access], path, path],
     ),
-    ...TEMPORARY.filter((name) => confined.env[name] === undefined).flatMap((name) => ['--unsetenv', name]),
     ...['--remount-ro', '/', '--chdir', confined.cwd, '--'],
     confined.path,
     ...confined.args,
   ]
 }
+
+/** The environment of the program. It goes through a descriptor: a command line can be read by every user. */
+export const environmentArgs = (
+  environment: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>>,
+): string[] =>
+  Object.entries(environment)
+    .filter(([name]) => name !== '' && !name.includes('='))
+    .filter(([name]) => !TEMPORARY.includes(name) || own[name] !== undefined)
+    .flatMap(([name, value]) => ['--setenv', name, value])
 
 /** What Toolroom's own say is not there. */
 const TEMPORARY = ['TMPDIR', 'TMP', 'TEMP']

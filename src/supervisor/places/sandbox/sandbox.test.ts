@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -8,12 +8,15 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import type { Writable } from 'node:stream'
 import { describe, expect, test, vi } from 'vitest'
 import { onDisk, ownFolder } from '../../../../test/support/folder.ts'
 import { atEnd } from '../../../../test/support/lifetime.ts'
 import { onPath } from '../../../../test/support/on-path.ts'
 import { refusedNamespaces } from '../../../../test/support/places.ts'
+import type { Launch } from '../../platform/platform.ts'
+import { heldBy } from '../../platform/spawning.ts'
 import type { Confinement } from './mounts.ts'
 import { bubblewrapMissing, namespacesRefused } from './obstacles.ts'
 import { Sandbox, type SandboxDeps } from './sandbox.ts'
@@ -98,12 +101,37 @@ describe.skipIf(!isUsable)('with bubblewrap', () => {
     const confined = await sandbox({ home }).confine(programOf(home, ['-e', leave]), CLOSED)
     if (!confined.ok) throw new Error(confined.error.message)
     const starter = `const child = require('node:child_process').spawn(${JSON.stringify(confined.launch.path)},
-      ${JSON.stringify(confined.launch.args)}, { detached: true, stdio: ['pipe', 'inherit', 'inherit'] })`
+      ${JSON.stringify(confined.launch.args)}, { detached: true, stdio: ['pipe', 'inherit', 'inherit', 'pipe'] })
+      child.stdio[3].end(${JSON.stringify(heldBy(confined.launch, [])?.told)})`
     const parent = spawn(process.execPath, ['-e', starter], { stdio: ['pipe', 'pipe', 'inherit'] })
     expect(await firstLine(parent)).toBe('left')
     await vi.waitFor(() => expect(commandsWith(mark)).toBeGreaterThan(0))
     parent.kill('SIGKILL')
     await vi.waitFor(() => expect(commandsWith(mark)).toBe(0), { timeout: 60_000 })
+  })
+
+  test.each([
+    ['LD_DEBUG_OUTPUT', (file: string) => ({ LD_DEBUG: 'files', LD_DEBUG_OUTPUT: file })],
+    ['LD_PRELOAD', (file: string) => ({ LD_PRELOAD: `${file}.so` })],
+    ['LD_LIBRARY_PATH', (file: string) => ({ LD_LIBRARY_PATH: dirname(file) })],
+  ])('%s of a server is in its own environment, and not in that of what confines it', async (name, given) => {
+    const home = userHome()
+    const outside = join(home, 'outside')
+    mkdirSync(outside, { mode: 0o777 })
+    chmodSync(outside, 0o777)
+    const own = given(join(outside, 'trace'))
+    const program = programOf(home, ['-e', `console.log(process.env.${name}, process.env.TOOLROOM_TEST)`])
+    const confined = await sandbox({ home }).confine(
+      { ...program, env: { ...program.env, ...own, EMPTY: '', ODD: 'a=b\n"c"' } },
+      { ...CLOSED, network: 'full' },
+    )
+    if (!confined.ok) throw new Error(confined.error.message)
+    expect(heldBy(confined.launch, [])?.environment).toEqual({ TOOLROOM_TEST: '1' })
+    expect(confined.launch.args.join(' ')).not.toContain('outside')
+    const output = await outputOf(confined.launch, home)
+    expect(output).toContain(`${Object.entries(own).find(([key]) => key === name)?.[1]} 1`)
+    expect(readdirSync(outside)).toEqual([])
+    expect(() => heldBy({ ...confined.launch, env: { A: 'a\0--bind' } }, [])).toThrow('NUL')
   })
 
   test('where the kernel refuses namespaces, the error says so and names the remedy', async () => {
@@ -188,12 +216,14 @@ function userHome(): string {
   return home
 }
 
-async function outputOf(
-  { path, args }: { path: string; args: readonly string[] },
-  home: string,
-): Promise<string> {
+async function outputOf(launch: Launch, home: string): Promise<string> {
   const user = isRoot ? { uid: ORDINARY, gid: ORDINARY } : {}
-  const child = spawn(path, args, { cwd: home, env: { HOME: home, PATH: process.env.PATH }, ...user })
+  const { environment, told } = heldBy(launch, []) ?? { environment: {}, told: '' }
+  const child = spawn(launch.path, launch.args, {
+    ...{ cwd: home, env: environment, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] },
+    ...user,
+  }) as ChildProcessWithoutNullStreams
+  ;(child.stdio[3] as Writable).end(told)
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (text += String(data)))
   await new Promise((resolve) => child.once('close', resolve))

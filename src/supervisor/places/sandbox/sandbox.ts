@@ -8,7 +8,13 @@ import { type Ability, able, notStarted, type Obstacle, unable } from '../abilit
 import { type LostFiles, lostFiles, NO_LOST_FILES } from './lost-files.ts'
 import { type Confined, type Confinement, missingPath, mountsOf } from './mounts.ts'
 import { bubblewrapMissing, namespacesRefused, notOnThisSystem, seatbeltRefused } from './obstacles.ts'
-import { bubblewrapArgs, seatbeltArgs, seatbeltTrialArgs, trialArgs } from './sandbox-arguments.ts'
+import {
+  bubblewrapArgs,
+  environmentArgs,
+  seatbeltArgs,
+  seatbeltTrialArgs,
+  trialArgs,
+} from './sandbox-arguments.ts'
 
 export interface SandboxDeps {
   /** For tests. */
@@ -61,7 +67,9 @@ export class Sandbox {
     }
     const mounts = mountsOf(confined, confinement, { home, hidden, system: SYSTEM_FOLDERS })
     const args = bubblewrapArgs(confined, mounts, confinement)
-    return { ok: true, launch: { ...launch, path: tool.path, args, isHolder: true } }
+    const holderArgs = (environment: Readonly<Record<string, string>>) =>
+      environmentArgs(environment, launch.env)
+    return { ok: true, launch: { ...launch, path: tool.path, args, holderArgs } }
   }
 
   /** What a server with this environment has made in its empty home. `holder` is the process that was started for it. */

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Exit, Launch, Marks, ProcessGroup, ProcessGroups, ProcessUsage } from '../platform.ts'
 import type { ProcessTable } from '../process-table.ts'
-import { environmentOf, spawned } from '../spawning.ts'
+import { environmentOf, heldBy, spawned } from '../spawning.ts'
 import { OwnProcesses } from './own-processes.ts'
 import type { ReaperLink } from './reaper.ts'
 import { type GroupId, type SignalRules, Signals, Sweeper } from './signals.ts'
@@ -85,20 +85,24 @@ class UnixProcessGroup implements ProcessGroup {
     this.errors = child.stderr
     this.#group = { leader: this.pid, startedAt: undefined }
     this.#mark = launch.mark
-    this.#isHolder = launch.isHolder === true
+    this.#isHolder = launch.holderArgs !== undefined
     this.#parts = parts
     this.#identified = this.#identify()
   }
 
   static async start(launch: Launch, inherited: readonly string[], parts: Parts): Promise<UnixProcessGroup> {
     const { path, args, cwd } = launch
+    const held = heldBy(launch, inherited)
     const child = spawn(path, args, {
       cwd,
-      env: environmentOf(launch, inherited),
+      env: held ? held.environment : environmentOf(launch, inherited),
       shell: false,
       detached: true, // a process group of its own, to signal it together with its children
-      stdio: ['pipe', 'pipe', 'pipe'],
-    })
+      stdio: ['pipe', 'pipe', 'pipe', ...(held ? (['pipe'] as const) : [])],
+    }) as Spawned
+    const told = child.stdio[3] as Writable | null | undefined
+    told?.on('error', () => {}) // it has ended before it read them
+    if (held) told?.end(held.told)
     const { ended } = await spawned(child)
     return new UnixProcessGroup(child, ended, launch, parts)
   }
