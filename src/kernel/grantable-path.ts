@@ -31,7 +31,7 @@ export function isGrantable(said: string, { home, own }: Closed): boolean {
     path !== '/' &&
     !isInside(home, path) &&
     !SYSTEM_FOLDERS.some((folder) => isInside(folder, path)) &&
-    !OF_SYSTEM.some((folder) => isInside(path, folder)) &&
+    (isInside(path, home) || !OF_SYSTEM.some((folder) => isInside(path, folder))) &&
     !KEPT_CLOSED.some((name) => isInside(path, join(home, name)) || isInside(join(home, name), path)) &&
     !own.some((folder) => isInside(path, folder) || isInside(folder, path))
   )
