@@ -27,8 +27,8 @@ const SCHEMES = ['light', 'dark'] as const
 
 /**
  * `npm run goals` has every place in every home, size and scheme. `npm test` has a page in two of the four homes, in half of
- * the sizes each, and a dialog or menu in one home and size: each page occurs in every size, and each size
- * in every home and scheme.
+ * the sizes each, and a dialog or menu in one home and size: each page occurs in every size, and each size in every home and
+ * scheme.
  */
 function chosen(kind: HomeKind): { place: Place; views: readonly View[] }[] {
   return PLACES.flatMap((place, index) => {
@@ -37,13 +37,13 @@ function chosen(kind: HomeKind): { place: Place; views: readonly View[] }[] {
     const isPage = place.within === undefined
     const isOpened = isPage && homes.length > 1 ? at % 2 === index % 2 : at === homes.length - 1
     if (at < 0 || (!FULL && !isOpened)) return []
-    const nth = isPage ? 2 : 8
-    const sizes = SIZES.filter(
-      ({ width }, size) =>
-        width >= (place.from ?? 0) &&
-        width <= (place.upTo ?? Number.POSITIVE_INFINITY) &&
-        (FULL || place.upTo !== undefined || (size + index + (at >> 1)) % nth === 0),
+    const fitting = SIZES.filter(
+      ({ width }) => width >= (place.from ?? 0) && width <= (place.upTo ?? Number.POSITIVE_INFINITY),
     )
+    const turn = index + (at >> 1)
+    const isTurn = (size: (typeof SIZES)[number]) => (SIZES.indexOf(size) + turn) % 2 === 0
+    const own = isPage ? fitting.filter(isTurn) : fitting.slice(turn % fitting.length).slice(0, 1)
+    const sizes = FULL || place.upTo !== undefined ? fitting : own
     const views = SCHEMES.flatMap((scheme, half) =>
       sizes.filter((_, size) => FULL || (size + index) % 2 === half).map((size) => ({ scheme, ...size })),
     )
