@@ -1,7 +1,7 @@
 import { agentTypesNamed } from '../agents/find-agent.ts'
 import { type Context, emptyList, exitOf, type Run, rowWith } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
-import { bytes, clock } from '../run/human-readable.ts'
+import { bytes, clock, shortPath } from '../run/human-readable.ts'
 import { type Line, signed, toned } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { withOwnService } from '../service/service-on-demand.ts'
@@ -69,10 +69,10 @@ function restoredAnswer(report: Report) {
 }
 
 function restoredLines({ agent_type, path, exact, changed, diff, problem, reload_hint }: Item): Line[] {
-  if (problem !== null) return [signed('err', `${agent_type}  ${path}: ${problem}`)]
+  if (problem !== null) return [signed('err', `${agent_type}  ${shortPath(path)}: ${problem}`)]
   const what = changed ? (exact ? 'byte for byte as before' : 'only our entries change') : 'unchanged'
   return [
-    signed('ok', `${agent_type}  ${path}: ${what}`),
+    signed('ok', `${agent_type}  ${shortPath(path)}: ${what}`),
     ...diff
       .split('\n')
       .filter((line) => line !== '')
