@@ -146,7 +146,10 @@ export class Agents {
       const seenAt = lastSeen.get(agent.type)
       const shown = [detected.by, registered, visible, chosen, seenAt, ...files.flatMap(shownOf)]
       return texts.textOf(agent, shown, () => {
-        const servers = include.length === 0 ? [] : entryViews(files, { agent, registered, isOwner })
+        const servers =
+          include.length === 0
+            ? []
+            : entryViews(files, { agent, registered, isOwner, secretOf: this.#deps.secretOf })
         return {
           ...summaryOf(agent, detected, files),
           ...(include.includes('servers') && { servers }),
@@ -166,7 +169,12 @@ export class Agents {
       ...summaryOf(agent, detect(agent, this.#deps.platform), files),
       homepage: agent.homepage,
       aliases: [...agent.aliases],
-      servers: entryViews(files, { agent, registered: await this.#deps.registered(), isOwner }),
+      servers: entryViews(files, {
+        agent,
+        registered: await this.#deps.registered(),
+        isOwner,
+        secretOf: this.#deps.secretOf,
+      }),
       revision: main?.state.content?.revision ?? null,
       notes: [...agent.notes],
     }
@@ -175,14 +183,24 @@ export class Agents {
   async httpEntries(key: string, isOwner: boolean, scope?: string, project?: string): Promise<EntryView[]> {
     const agent = agentOf(key)
     const files = this.#filesOf(agent, project, scope)
-    const all = entryViews(files, { agent, registered: await this.#deps.registered(), isOwner })
+    const all = entryViews(files, {
+      agent,
+      registered: await this.#deps.registered(),
+      isOwner,
+      secretOf: this.#deps.secretOf,
+    })
     return all.filter(({ type }) => type === 'http' || type === 'sse')
   }
 
   async effective(key: string, project?: string): Promise<EffectiveEntry[]> {
     const agent = agentOf(key)
     const registered = await this.#deps.registered()
-    return effectiveEntries(this.#filesOf(agent, project), { agent, registered, isOwner: true })
+    return effectiveEntries(this.#filesOf(agent, project), {
+      agent,
+      registered,
+      isOwner: true,
+      secretOf: this.#deps.secretOf,
+    })
   }
 
   file(key: string, query: FileQuery): FileView {
@@ -296,7 +314,12 @@ export class Agents {
         platform.exists(config.path),
       )
       const files = existing.map((target) => this.#known(target))
-      for (const { linked_server_id: id, parked } of entryViews(files, { agent, registered, isOwner: true }))
+      for (const { linked_server_id: id, parked } of entryViews(files, {
+        agent,
+        registered,
+        isOwner: true,
+        secretOf: this.#deps.secretOf,
+      }))
         if (id !== null && !parked) links.set(id, (links.get(id) ?? new Set()).add(agent.type))
     }
     return links

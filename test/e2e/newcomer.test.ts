@@ -6,6 +6,7 @@ import { NEWCOMER_SERVERS, writeNewcomerHome } from '../fixtures/newcomer-home.t
 import { agentView, done } from '../support/agents.ts'
 import { runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
+import { post } from '../support/running-servers.ts'
 import { AUTHORISED, openTestService } from '../support/test-service.ts'
 
 const AGENTS = Object.entries(NEWCOMER_SERVERS)
@@ -29,9 +30,24 @@ test("over REST, a newcomer's agents have the same servers, values and credentia
     items.find(({ found_in }) =>
       found_in.some((each) => each.agent_type === agent && each.scope === 'user' && each.name === name),
     )?.server_id
+  // An entry of the agent's own that is switched off comes back as it was, also where its secret has moved.
+  const put = (body: object) => done(service, 'PUT', '/claude-desktop/servers', body)
+  await put({ disable: ['github'] })
+  expect(changedIn(files)).toHaveLength(1)
+  await put({ server_ids: ['github-claude-desktop'], enable: true })
+  expect(changedIn(files)).toEqual([])
+  await put({ disable: ['github', 'memory'] })
+  const restored = await post(service, '/api/backups/restore', { agent_type: 'claude-desktop' })
+  expect(restored.json().items).toMatchObject([{ exact: true }])
+  expect(changedIn(files)).toEqual([])
+
   for (const [agent, servers] of AGENTS) {
-    for (const [name, id] of Object.entries(servers))
+    const { servers: entries } = await agentView(service, agent)
+    for (const [name, id] of Object.entries(servers)) {
       expect([agent, name, nameOf(agent, name)]).toEqual([agent, name, id])
+      const entry = entries.find((each) => each.name === name)
+      expect([agent, name, entry?.linked_server_id, entry?.differs]).toEqual([agent, name, id, []])
+    }
     const report = await done(service, 'POST', `/${agent}/connect`, { take_over: true })
     expect([agent, report.parked]).toEqual([agent, Object.keys(servers)])
     expect(report.gateway).toMatchObject({ gained: [], kept: [] })

@@ -81,7 +81,9 @@ describe.runIf(executablePath)('Agents', () => {
     const text = readFileSync(path, 'utf8')
     expect(text).toContain('# the model for small changes\nmodel = "o4-mini"\n')
     expect(text).toContain(HOME_SECRET)
-    expect(text).not.toContain('mcp_servers.crash')
+    // An entry of the user's own is switched off, and stays.
+    expect(text).toMatch(/\[mcp_servers\.crash\] # fails on purpose\n(?:.+\n)*enabled = false\n/)
+    await expect.poll(() => checked(page, 'crash in Codex')).toBe('false')
     await expect.poll(() => checked(page, 'echo in Codex')).toBe('true')
 
     await page.getByRole('button', { name: 'Undo' }).click()

@@ -8,7 +8,7 @@ import { readGatewayEntry } from '../catalogue/gateway-entry.ts'
 import type { RegisteredServer } from '../catalogue/server-definition.ts'
 import { agentOf, assertMayChange, configTarget, recordOf } from '../files/config-target.ts'
 import { keepsNamesIn, type OwnershipStore } from '../files/ownership-store.ts'
-import { registeredAs } from '../read/server-identity.ts'
+import { linkedServer } from '../read/server-identity.ts'
 import { type ConnectDeps, leadingEntry, planConnect, refuseUnknown } from './connect-plan.ts'
 import { type DesiredEntry, desiredFromInput, desiredFromServer } from './desired-entry.ts'
 import type {
@@ -287,7 +287,7 @@ export class Edit {
         const definitionOf = (name: string) =>
           current.entries.find((entry) => entry.name === name)?.definition
         const off = disable.map((name) => {
-          const server = registeredAs(definitionOf(name) ?? null, registered)
+          const server = linkedServer(definitionOf(name) ?? null, registered, this.#deps.secretOf)
           return { name, server_id: server?.id ?? null }
         })
         return planSet(target, current, desired, { replace, remove, disable: off })

@@ -11,7 +11,7 @@ import { type FileRecord, keepsNamesIn, type OwnedEntry } from '../files/ownersh
 import type { AgentSummary, EffectiveEntry, EntryView, Visible } from './agents.schema.ts'
 import { driftOf, type KnownFile } from './drift.ts'
 import type { Entry, SeenFile } from './read-entries.ts'
-import { differsFrom, registeredAs } from './server-identity.ts'
+import { differsFrom, linkedServer, type SecretOf } from './server-identity.ts'
 
 export function summaryOf(
   agent: Agent,
@@ -62,19 +62,21 @@ interface EntryFacts {
   readonly registered: readonly RegisteredServer[]
   /** The caller has the token, and so sees more of a command. */
   readonly isOwner: boolean
+  readonly secretOf: SecretOf
 }
 
 /** The entries of each file, then those of it that are parked. */
 export const entryViews = (files: readonly KnownFile[], facts: EntryFacts): EntryView[] =>
   files.flatMap((file) => viewsOf(file, facts))
 
-function viewsOf({ state, record }: KnownFile, { agent, registered, isOwner }: EntryFacts): EntryView[] {
+function viewsOf({ state, record }: KnownFile, facts: EntryFacts): EntryView[] {
+  const { agent, registered, isOwner, secretOf } = facts
   const scope = state.config.scope
   const link = (name: string, definition: Definition | null) => {
     const owned = ownedEntry(record, name)
     const made = owned?.server_id ?? null
     const isKnown = made !== null && registered.some(({ id }) => id === made)
-    const linked_server_id = isKnown ? made : (registeredAs(definition, registered)?.id ?? null)
+    const linked_server_id = isKnown ? made : (linkedServer(definition, registered, secretOf)?.id ?? null)
     const server = registered.find(({ id }) => id === (linked_server_id ?? name))
     const differs = differsFrom(definition, server, isKnown || linked_server_id === null)
     return { managed: owned !== undefined && !owned.own, linked_server_id, differs, scope }

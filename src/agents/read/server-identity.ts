@@ -129,12 +129,15 @@ export type SecretOf = (name: string) => string | undefined
  * One text for all ways to write a definition. Two definitions with the same text start the same server with the same
  * values: only the order of variables, the case of headers and the `-y` of npx may differ.
  */
-export function variantOf(definition: Definition): string {
-  if (definition.type !== 'stdio')
-    return JSON.stringify([definition.type, definition.url, surroundingsOf(definition)])
+export const variantOf = (definition: Definition): string =>
+  JSON.stringify([startOf(definition), surroundingsOf(definition)])
+
+/** What is started or reached, without what it is given. */
+function startOf(definition: Definition): string {
+  if (definition.type !== 'stdio') return JSON.stringify([definition.type, definition.url])
   const { command, args } = definition
   const words = /^npx(?:\.cmd)?$/.test(command) && /^(?:-y|--yes)$/.test(args[0] ?? '') ? args.slice(1) : args
-  return JSON.stringify([command, words, surroundingsOf(definition)])
+  return JSON.stringify([command, words])
 }
 
 /** What a server is given beside its words. */
@@ -158,14 +161,15 @@ export function registeredVariant(
   secretOf: SecretOf,
 ): Known | undefined {
   if (!definition) return undefined
-  const { all, byPackage } = indexOf(registered)
+  const { byStart, byPackage, withReferences } = indexOf(registered)
   const npx = npxPackage(definition)
   const fromPackage = (npx && byPackage.get(JSON.stringify([npx.name, ...npx.args]))) ?? []
   const plain = withSecrets(definition, secretOf)
   const [variant, surroundings] = [variantOf(plain), surroundingsOf(plain)]
   return (
-    all.find((known) => variantOf(withSecrets(known.definition, secretOf)) === variant) ??
-    fromPackage.find((known) => surroundingsOf(withSecrets(known.definition, secretOf)) === surroundings)
+    [...(byStart.get(startOf(plain)) ?? []), ...withReferences].find(
+      (known) => variantOf(withSecrets(known.definition, secretOf)) === variant,
+    ) ?? fromPackage.find((known) => surroundingsOf(withSecrets(known.definition, secretOf)) === surroundings)
   )
 }
 
@@ -193,6 +197,14 @@ function withSecrets(definition: Definition, secretOf: SecretOf): Definition {
   const { command, args, env } = definition
   return { ...definition, command: text(command), args: args.map(text), env: values(env) }
 }
+
+/** The registered server of an entry: the one that has all its values, or else one that starts the same. */
+export const linkedServer = (
+  definition: Definition | null,
+  registered: readonly RegisteredServer[],
+  secretOf: SecretOf,
+): Known | undefined =>
+  registeredVariant(definition, registered, secretOf) ?? registeredAs(definition, registered)
 
 /** The registered server that an entry defines. With a folder: the one that works there. */
 export function registeredAs(
@@ -229,6 +241,7 @@ const folderOf = (definition: Definition): string | null =>
 const indexOf = memo((registered: readonly RegisteredServer[]) => {
   const byIdentity = new Map<string, Known[]>()
   const byPackage = new Map<string, Known[]>()
+  const byStart = new Map<string, Known[]>()
   const [all, withReferences]: [Known[], Known[]] = [[], []]
   const add = (map: Map<string, Known[]>, key: string, known: Known) =>
     map.set(key, [...(map.get(key) ?? []), known])
@@ -236,10 +249,11 @@ const indexOf = memo((registered: readonly RegisteredServer[]) => {
     if (definition instanceof AppError) continue
     all.push({ id, definition })
     add(byIdentity, identityOf(definition), { id, definition })
+    add(byStart, startOf(withSecrets(definition, () => undefined)), { id, definition })
     if (from) add(byPackage, JSON.stringify([from.name, ...from.args]), { id, definition })
     if (wordsOf(definition).some(hasReference)) withReferences.push({ id, definition })
   }
-  return { all, byIdentity, byPackage, withReferences }
+  return { all, byIdentity, byPackage, byStart, withReferences }
 })
 
 const hasReference = (text: string): boolean => parseReferences(text).some(isReference)

@@ -15,16 +15,19 @@ export interface FilePlan {
   readonly server_ids: readonly string[]
   /** Names of entries that leave. */
   readonly remove: readonly string[]
+  /** Names of the user's own entries that are switched off. They are kept. */
+  readonly disable: readonly string[]
   /** Of the file that the user has seen. Another one is a conflict. */
   readonly revision: string | null
 }
 
-function send({ agent_type, scope, server_ids, remove, revision }: FilePlan, dry_run: boolean) {
+function send({ agent_type, scope, server_ids, remove, disable, revision }: FilePlan, dry_run: boolean) {
   const body = {
     scope,
     dry_run,
     ...(server_ids.length > 0 && { server_ids: [...server_ids], enable: true }),
     ...(remove.length > 0 && { remove: [...remove] }),
+    ...(disable.length > 0 && { disable: [...disable] }),
     ...(revision !== null && { revision }),
   }
   return api().put('/api/agents/{agent_type}/servers', { path: { agent_type }, body })

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import type { FilePlan } from '../../data/agent-files.ts'
+import type { Entry, FilePlan } from '../../data/agent-files.ts'
 import { readDraft, writeDraft } from '../../data/browser/drafts.ts'
 import { forgetSteps, remember } from '../../data/browser/undo-steps.ts'
 import type { Cell, Column } from './grid-model.ts'
@@ -111,14 +111,18 @@ export function planOf(
   cellFor: (server: string) => Cell,
 ): FilePlan {
   const wishes = [...cells]
-  const leaving = wishes.flatMap(([server, staged]) =>
-    cellFor(server).entries.flatMap(({ name }) => (staged === 'off' || name !== server ? [name] : [])),
+  const namesOf = (entries: readonly Entry[]) => [...new Set(entries.map(({ name }) => name))]
+  const off = wishes.flatMap(([server, staged]) => (staged === 'off' ? cellFor(server).entries : []))
+  const replaced = wishes.flatMap(([server, staged]) =>
+    staged === 'off' ? [] : cellFor(server).entries.filter(({ name }) => name !== server),
   )
   return {
     agent_type: agent.agent_type,
     scope: scope?.scope ?? 'user',
     server_ids: wishes.flatMap(([server, staged]) => (staged === 'off' ? [] : [server])),
-    remove: [...new Set(leaving)],
+    // What Toolroom wrote, it writes again; an entry of the user's own is kept as it is.
+    remove: namesOf([...replaced, ...off.filter(({ managed }) => managed)]),
+    disable: namesOf(off.filter(({ managed }) => !managed)),
     revision,
   }
 }
