@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from 'node:path'
+import { posix } from 'node:path'
 import { SYSTEM_FOLDERS } from './isolation-options.ts'
 
 /**
@@ -16,6 +16,9 @@ const KEPT_CLOSED = [
 
 /** Where systems have their sockets, processes and devices. The socket of a container engine opens everything. */
 const OF_SYSTEM = ['/proc', '/sys', '/dev', '/run', '/var/run', '/private/var/run']
+
+/** Isolated servers have paths of Linux and macOS, also in a container on Windows. */
+const { dirname, join, resolve } = posix
 
 interface Closed {
   readonly home: string

@@ -1,4 +1,4 @@
-import { mkdirSync, readlinkSync, renameSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readlinkSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -19,16 +19,21 @@ else process.env.TOOLROOM_TEST_FOLDER = TOOLROOM_TEST_MEMORY
 // Commands are shown as they are typed on this computer. Here toolroom is one, as after an installation.
 const checkout = fileURLToPath(new URL('../..', import.meta.url))
 const bin = join(checkout, 'node_modules/.cache/toolroom-bin')
-if (process.platform !== 'win32' && !process.env.PATH?.split(delimiter).includes(bin)) {
+if (!process.env.PATH?.split(delimiter).includes(bin)) {
   mkdirSync(bin, { recursive: true })
-  const [link, main] = [join(bin, 'toolroom'), join(checkout, 'dist/main.js')]
-  // A copy of node_modules brings the link to another checkout. Renaming replaces it in one step, beside other processes.
-  if (targetOf(link) !== main) {
-    const own = `${link}-${process.pid}`
-    symlinkSync(main, own)
-    renameSync(own, link)
-  }
+  const main = join(checkout, 'dist/main.js')
+  if (process.platform === 'win32') writeFileSync(join(bin, 'toolroom.cmd'), `@node "${main}" %*\r\n`)
+  else linkTo(main)
   process.env.PATH = `${process.env.PATH}${delimiter}${bin}`
+}
+
+function linkTo(main: string): void {
+  const link = join(bin, 'toolroom')
+  // A copy of node_modules brings the link to another checkout. Renaming replaces it in one step, beside other processes.
+  if (targetOf(link) === main) return
+  const own = `${link}-${process.pid}`
+  symlinkSync(main, own)
+  renameSync(own, link)
 }
 
 function targetOf(link: string): string | undefined {

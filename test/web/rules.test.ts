@@ -127,6 +127,22 @@ describe('the code of the dashboard', () => {
     expect(wrong).toEqual([])
   })
 
+  test('every class that a component takes from a style sheet is in it', () => {
+    const missing = [...files].flatMap(([file, text]) =>
+      [...text.matchAll(/import (\w+) from '(\.[^']+\.module\.css)'/g)].flatMap(
+        ([, name = '', sheet = '']) => {
+          const styles = files.get(posix.normalize(posix.join(posix.dirname(file), sheet))) ?? ''
+          const defined = new Set([...styles.matchAll(/\.([A-Za-z][\w-]*)/g)].map(([, each]) => each))
+          const used = [...text.matchAll(new RegExp(`\\b${name}\\.([A-Za-z]\\w*)`, 'g'))].map(
+            ([, each]) => each,
+          )
+          return used.filter((each) => !defined.has(each)).map((each) => `${file}: ${name}.${each}`)
+        },
+      ),
+    )
+    expect(missing).toEqual([])
+  })
+
   test('every part that is exported is drawn on the page /parts', () => {
     const exported = [...files]
       .filter(([file]) => /^parts\/.*\.tsx$/.test(file))

@@ -1,4 +1,4 @@
-import { rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { agentView, done, put, textOf } from '../../../test/support/agents.ts'
@@ -217,7 +217,7 @@ describe('connecting with take_over', () => {
     const response = await post(service, '/api/agents/cursor/connect', { take_over: true, revision })
     expect([response.statusCode, response.json().code]).toEqual([409, 'config_changed'])
     rmSync(path)
-    symlinkSync('/dev/null', path)
+    mkdirSync(path)
     expect(
       (await post(service, '/api/agents/cursor/connect', { take_over: true })).statusCode,
     ).toBeGreaterThan(399)

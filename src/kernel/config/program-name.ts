@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs'
-import { basename, delimiter, dirname, join, relative } from 'node:path'
+import { basename, delimiter, join, posix, win32 } from 'node:path'
 
 /** What decides how a user starts this program. All of it can be given, so that every installation is tested on one computer. */
 interface Installation {
@@ -25,6 +25,7 @@ export function programName({
   path = process.env.PATH ?? '',
   os = process.platform,
 }: Installation): string {
+  const { dirname, relative } = os === 'win32' ? win32 : posix
   if (OF_NPX.test(mainFile)) return 'npx toolroom'
   if (isCommand(mainFile, path, os)) return 'toolroom'
   if (cwd === dirname(dirname(mainFile))) return `node ${relative(cwd, mainFile)}`

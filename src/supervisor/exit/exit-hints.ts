@@ -119,7 +119,9 @@ const granted = (file: string): string =>
     : `Its isolation keeps it from ${file}. Use another path, or see what it may reach`
 
 const grant = (file: string, access: 'read' | 'write'): RepairAction =>
-  mayGrant(file) ? { kind: 'grant_path', path: path.resolve(file), access } : { kind: 'change_isolation' }
+  mayGrant(file)
+    ? { kind: 'grant_path', path: path.posix.resolve(file), access }
+    : { kind: 'change_isolation' }
 
 export function permissionAction(match: Match, { isIsolated }: Started): RepairAction {
   const file = firstGroup(match)

@@ -70,7 +70,7 @@ function Form({ name, server }: WantedSecret) {
           />
         )}
         {save.error && <ErrorState error={save.error} />}
-        <div className={css.actions}>
+        <div className="dialog-foot">
           <Act look="quiet" size="md" onClick={closeSecretDialog}>
             {t('cancel')}
           </Act>

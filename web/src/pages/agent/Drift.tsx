@@ -60,26 +60,24 @@ export function DriftDialog({ agentType, name, onClose }: Props) {
         {keep.error && <ErrorState error={keep.error} />}
       </div>
       {files && files.length > 0 && (
-        <div className={change.foot}>
-          <span className="muted sm">{t('secretsNote')}</span>
-          <div className={change.actions}>
-            <Act look="quiet" size="md" onClick={onClose}>
-              {t('cancel')}
-            </Act>
-            <Act size="md" changes busy={keep.isPending} onClick={settle('theirs')}>
-              {t('keepTheirs')}
-            </Act>
-            <Act
-              look="main"
-              size="md"
-              changes
-              busy={keep.isPending}
-              blocked={written.length === 0 ? t('notKnown') : undefined}
-              onClick={settle('mine')}
-            >
-              {t('keepMine', { count: Math.max(1, written.length) })}
-            </Act>
-          </div>
+        <div className="dialog-foot">
+          <span className="muted sm grow">{t('secretsNote')}</span>
+          <Act look="quiet" size="md" onClick={onClose}>
+            {t('cancel')}
+          </Act>
+          <Act size="md" changes busy={keep.isPending} onClick={settle('theirs')}>
+            {t('keepTheirs')}
+          </Act>
+          <Act
+            look="main"
+            size="md"
+            changes
+            busy={keep.isPending}
+            blocked={written.length === 0 ? t('notKnown') : undefined}
+            onClick={settle('mine')}
+          >
+            {t('keepMine', { count: Math.max(1, written.length) })}
+          </Act>
         </div>
       )}
     </Modal>

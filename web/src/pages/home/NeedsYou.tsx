@@ -20,7 +20,7 @@ export function NeedsYou({ notices }: { readonly notices: readonly Notice[] }) {
   const rest = notices.length - FIRST
   return (
     <section className="card" aria-label={t('needsYou')}>
-      <ul className={css.list}>
+      <ul>
         {shown.map((notice) => (
           <Item key={notice.id} notice={notice} />
         ))}

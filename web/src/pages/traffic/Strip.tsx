@@ -61,7 +61,7 @@ export function Strip({ range, onRange, note }: Props) {
   return (
     <div className={css.strip}>
       <div className={css.legend}>
-        <span className={css.unit}>{t('perMinute')}</span>
+        <span>{t('perMinute')}</span>
         {note && <span>{note}</span>}
         <span className={css.keys}>
           <i className={split.queue} /> {t('queue')}

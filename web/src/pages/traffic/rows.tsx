@@ -89,7 +89,7 @@ export function CallRow({ call, group, stepMs, isSelected, tabIndex, onSelect }:
       <span className="num">
         {call.status === 'running' ? <Elapsed call={call} /> : duration(call.duration_ms)}
       </span>
-      <span className={`num cut ${css.result}`}>
+      <span className="num cut">
         <Result call={call} />
       </span>
     </button>
