@@ -136,7 +136,9 @@ describe('the code of the dashboard', () => {
           const used = [...text.matchAll(new RegExp(`\\b${name}\\.([A-Za-z]\\w*)`, 'g'))].map(
             ([, each]) => each,
           )
-          return used.filter((each) => !defined.has(each)).map((each) => `${file}: ${name}.${each}`)
+          return used
+            .filter((each) => each !== 'module' && !defined.has(each))
+            .map((each) => `${file}: ${name}.${each}`)
         },
       ),
     )
