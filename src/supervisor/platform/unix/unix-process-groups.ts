@@ -100,9 +100,12 @@ class UnixProcessGroup implements ProcessGroup {
       detached: true, // a process group of its own, to signal it together with its children
       stdio: ['pipe', 'pipe', 'pipe', ...(held ? (['pipe'] as const) : [])],
     }) as Spawned
-    const told = child.stdio[3] as Writable | null | undefined
-    told?.on('error', () => {}) // it has ended before it read them
-    if (held) told?.end(held.told)
+    if (held) {
+      // Without file handles there are no streams, and `spawned` rejects.
+      const told = child.stdio?.[3] as Writable | undefined
+      told?.on('error', () => {}) // it has ended before it read them
+      told?.end(held.told)
+    }
     const { ended } = await spawned(child)
     return new UnixProcessGroup(child, ended, launch, parts)
   }
