@@ -30,9 +30,9 @@ export function causeOf(server: Server): Cause | undefined {
   return { tone: tone === 'warn' ? tone : 'err', sentence: sentence(hint ?? message), evidence: line, code }
 }
 
-/** Also one that is on its next try: the cause does not flicker between tries. */
+/** Also one that is on its next try, or has just failed again: the cause does not flicker between tries. */
 const hasFailed = (server: Server): boolean =>
-  isBroken(server) || (server.status === 'starting' && server.last_error !== null)
+  isBroken(server) || (['starting', 'backoff'].includes(server.status) && server.last_error !== null)
 
 export const isDegraded = ({ health }: Server): boolean => health.level === 'degraded'
 
