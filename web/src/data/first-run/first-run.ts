@@ -25,7 +25,7 @@ export type ImportItem = Schemas['AgentImportReport']['items'][number]
 export function useImportable(agents: readonly string[] | undefined) {
   const { mayChange } = useSession()
   return useQuery({
-    queryKey: ['agents', 'importable', agents],
+    queryKey: ['agents', 'importable', agents?.toSorted()],
     enabled: mayChange && agents?.length !== 0,
     queryFn: async () => {
       const body = { dry_run: true, ...(agents && { agents: [...agents] }) }

@@ -43,10 +43,11 @@ export interface FoundAgent {
 export function useWelcome() {
   const [state, set] = useSearchState(search)
   const { data, error } = useFoundAgents()
-  const { data: scan } = useScan()
+  const { data: scan, isLoading } = useScan()
   const found = useMemo(
     () =>
-      data
+      // With the counts at once: agents that change their places would list their servers anew.
+      (isLoading ? undefined : data)
         ?.map((agent): FoundAgent => {
           const scope = agent.scopes.find(({ exists }) => exists) ?? agent.scopes[0]
           const isBroken = agent.scopes.some(({ parse_error }) => parse_error !== null)
@@ -54,7 +55,7 @@ export function useWelcome() {
           return { agent, scope, isBroken, entries: scanned?.entries ?? agent.server_count }
         })
         .toSorted((a, b) => rank(a) - rank(b)),
-    [data, scan],
+    [data, scan, isLoading],
   )
   /** Those that the user left ticked. */
   const used = found
