@@ -97,16 +97,13 @@ test('a page does not wait for pending appends', async () => {
   const { store } = openThread()
   await store.append([entry({ message: 'stored' })])
   const lines = Array.from({ length: 1000 }, () => entry({ message: 'waits' }))
-  const missing: number[] = []
-  // Rarely, this thread gets no processor until all lines are stored. A page that waits for them never misses one.
-  for (let stored = 1; stored < 1 + 5 * 50_000 && !missing.some(Boolean); stored += 50_000) {
-    const appended = Array.from({ length: 50 }, () => store.append(lines))
-    const total = (await store.page(newest)).total ?? 0
-    expect(total).toBeGreaterThanOrEqual(stored)
-    missing.push(stored + 50_000 - (total ?? 0))
-    await Promise.all(appended)
-  }
-  expect(Math.max(...missing)).toBeGreaterThan(0)
+  let stored = 0 // counted here: a page does not count more than 10,000 lines
+  const appended = Array.from({ length: 50 }, () => store.append(lines).then(() => (stored += 1)))
+  const { items } = await store.page(newest)
+
+  expect(items.length).toBeGreaterThan(0)
+  expect(stored).toBeLessThan(appended.length)
+  await Promise.all(appended)
 })
 
 test('a damaged log file is reported and replaced by an empty one', async () => {
