@@ -179,3 +179,38 @@ test('one change adds, enables and removes entries, with one diff and one backup
   })
   expect(refused.statusCode).toBe(422)
 })
+
+test('an entry leads to the server whose named secret has its value, and to another one when the secrets change', async () => {
+  const home = ownFolder()
+  put(
+    home,
+    '.cursor/mcp.json',
+    JSON.stringify({ mcpServers: { own: { command: 'x', env: { KEY: 'one' } } } }),
+  )
+  const service = await openTestService({ home })
+  const set = (name: string, value: string) =>
+    service.inject({
+      method: 'PUT',
+      url: `/api/secrets/${name}`,
+      headers: AUTHORISED,
+      body: { value },
+    })
+  for (const [id, value] of [
+    ['first', 'two'],
+    ['second', 'one'],
+  ] as const) {
+    expect((await set(id, value)).statusCode).toBeLessThan(300)
+    await post(service, '/api/servers', { name: id, command: 'x', env: { KEY: `\${secret:${id}}` } })
+  }
+  const linked = async () => (await grid(service, 'servers'))('cursor')?.servers?.[0]?.linked_server_id
+  const users = async () => [
+    (await get(service, 'first')).used_by_agents,
+    (await get(service, 'second')).used_by_agents,
+  ]
+  expect(await linked()).toBe('second')
+  await expect.poll(users).toEqual([[], ['cursor']])
+  await set('first', 'one')
+  await set('second', 'two')
+  expect(await linked()).toBe('first')
+  await expect.poll(users).toEqual([['cursor'], []])
+})

@@ -63,7 +63,7 @@ export class Agents {
   readonly #sameServers = unchanged()
   readonly #users: ServerUsers
   readonly #watcher: FileWatcher
-  readonly #unsubscribe: () => void
+  readonly #unsubscribe: readonly (() => void)[]
   /** The gateway keys in agents' files. */
   #keys: ReadonlySet<string>
 
@@ -88,12 +88,16 @@ export class Agents {
       onContent: (path, content) => this.#writer.observe(path, content),
       onTrouble: (folder, error) => deps.onTrouble(`cannot watch the folder ${folder}`, error),
     })
-    this.#unsubscribe = deps.facts.on('agent_changed', ({ by, path }) => {
-      if (by !== 'toolroom') return
-      this.#keepStart()
-      for (const target of this.#targetsOf(AGENTS))
-        if (target.config.path === path) this.#watcher.expect(target)
-    })
+    this.#unsubscribe = [
+      deps.facts.on('agent_changed', ({ by, path }) => {
+        if (by !== 'toolroom') return
+        this.#keepStart()
+        for (const target of this.#targetsOf(AGENTS))
+          if (target.config.path === path) this.#watcher.expect(target)
+      }),
+      // An entry with a plain secret leads to the server whose named secret has that value.
+      deps.facts.on('secret_changed', () => this.#listTexts.clear()),
+    ]
   }
 
   /** Cleans up after a crash, then watches the files. */
@@ -106,7 +110,7 @@ export class Agents {
   }
 
   close(): void {
-    this.#unsubscribe()
+    for (const end of this.#unsubscribe) end()
     this.#users.close()
     this.#watcher.close()
   }
@@ -138,6 +142,7 @@ export class Agents {
     const kind = [isOwner, ...include].join()
     const texts = this.#listTexts.get(kind) ?? new ViewTexts<Agent>()
     this.#listTexts.set(kind, texts)
+    const facts = (agent: Agent) => ({ agent, registered, isOwner, secretOf: this.#deps.secretOf })
     const items = AGENTS.map((agent) => {
       const files = this.#filesOf(agent)
       const detected = detect(agent, platform)
@@ -146,10 +151,7 @@ export class Agents {
       const seenAt = lastSeen.get(agent.type)
       const shown = [detected.by, registered, visible, chosen, seenAt, ...files.flatMap(shownOf)]
       return texts.textOf(agent, shown, () => {
-        const servers =
-          include.length === 0
-            ? []
-            : entryViews(files, { agent, registered, isOwner, secretOf: this.#deps.secretOf })
+        const servers = include.length === 0 ? [] : entryViews(files, facts(agent))
         return {
           ...summaryOf(agent, detected, files),
           ...(include.includes('servers') && { servers }),
@@ -169,12 +171,7 @@ export class Agents {
       ...summaryOf(agent, detect(agent, this.#deps.platform), files),
       homepage: agent.homepage,
       aliases: [...agent.aliases],
-      servers: entryViews(files, {
-        agent,
-        registered: await this.#deps.registered(),
-        isOwner,
-        secretOf: this.#deps.secretOf,
-      }),
+      servers: entryViews(files, await this.#factsOf(agent, isOwner)),
       revision: main?.state.content?.revision ?? null,
       notes: [...agent.notes],
     }
@@ -183,24 +180,13 @@ export class Agents {
   async httpEntries(key: string, isOwner: boolean, scope?: string, project?: string): Promise<EntryView[]> {
     const agent = agentOf(key)
     const files = this.#filesOf(agent, project, scope)
-    const all = entryViews(files, {
-      agent,
-      registered: await this.#deps.registered(),
-      isOwner,
-      secretOf: this.#deps.secretOf,
-    })
+    const all = entryViews(files, await this.#factsOf(agent, isOwner))
     return all.filter(({ type }) => type === 'http' || type === 'sse')
   }
 
   async effective(key: string, project?: string): Promise<EffectiveEntry[]> {
     const agent = agentOf(key)
-    const registered = await this.#deps.registered()
-    return effectiveEntries(this.#filesOf(agent, project), {
-      agent,
-      registered,
-      isOwner: true,
-      secretOf: this.#deps.secretOf,
-    })
+    return effectiveEntries(this.#filesOf(agent, project), await this.#factsOf(agent, true))
   }
 
   file(key: string, query: FileQuery): FileView {
@@ -288,6 +274,12 @@ export class Agents {
     return new Set(this.#deps.ownership.all().flatMap(({ keys = [] }) => keys))
   }
 
+  /** What an entry is compared with. */
+  async #factsOf(agent: Agent, isOwner: boolean) {
+    const { registered, secretOf } = this.#deps
+    return { agent, registered: await registered(), isOwner, secretOf }
+  }
+
   #recordOf({ config }: ConfigTarget): KnownFile['record'] {
     return recordOf(this.#deps.ownership, config)
   }
@@ -307,6 +299,7 @@ export class Agents {
     const { platform } = this.#deps
     const registered = await this.#deps.registered()
     const links = new Map<string, Set<string>>()
+    const facts = (agent: Agent) => ({ agent, registered, isOwner: true, secretOf: this.#deps.secretOf })
     const projects = knownProjects(platform)
     for (const agent of AGENTS) {
       const folders = detect(agent, platform).installed ? projects : []
@@ -314,12 +307,7 @@ export class Agents {
         platform.exists(config.path),
       )
       const files = existing.map((target) => this.#known(target))
-      for (const { linked_server_id: id, parked } of entryViews(files, {
-        agent,
-        registered,
-        isOwner: true,
-        secretOf: this.#deps.secretOf,
-      }))
+      for (const { linked_server_id: id, parked } of entryViews(files, facts(agent)))
         if (id !== null && !parked) links.set(id, (links.get(id) ?? new Set()).add(agent.type))
     }
     return links

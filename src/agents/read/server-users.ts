@@ -24,6 +24,7 @@ const CHANGES: readonly (keyof Facts)[] = [
   'server_removed',
   'agent_changed',
   'agent_tools_changed',
+  'secret_changed',
 ]
 
 /**

@@ -25,8 +25,8 @@ test('a new server is on for the agents that follow all servers, or for exactly 
   await add('unnamed')
   expect(await choices()).toEqual([['first'], null])
 
-  // Nothing is added, and nobody loses anything, if an agent is not known or the name is taken.
-  expect((await add('late', { agents: ['nobody'] })).statusCode).toBe(404)
+  // Nothing is added, and no agent loses a server, if an agent is not known or the name is taken.
+  expect((await add('late', { agents: ['no-such-agent'] })).statusCode).toBe(404)
   expect((await add('first', { agents: [] })).statusCode).toBe(409)
   expect(await choices()).toEqual([['first'], null])
 

@@ -54,7 +54,7 @@ test('a server of the user that is called sample stays as it is, and nothing is 
   expect((await service.inject('/api/servers')).json().total).toBe(1)
 })
 
-test('a misspelt field is refused, so that nobody sees the server who should not', async () => {
+test('a misspelt field is refused, so that no agent sees the server by mistake', async () => {
   const { service } = await open()
   expect((await post(service, '/api/sample-server', { agent: [] })).statusCode).toBe(422)
   expect((await service.inject('/api/servers')).json().total).toBe(0)

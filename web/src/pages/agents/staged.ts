@@ -55,17 +55,17 @@ export const useStaged = (): AllStaged =>
   )
 
 /** Undefined takes the change back. */
-export interface Wish {
+export interface CellChange {
   readonly server: string
   readonly staged: Staged | undefined
 }
 
-export function stage({ agent, scope }: Column, wishes: readonly Wish[]): void {
+export function stage({ agent, scope }: Column, changes: readonly CellChange[]): void {
   const before = all
   remember(() => change(before))
   const file = all.get(agent.agent_type)
   const cells = new Map(file?.cells)
-  for (const { server, staged } of wishes)
+  for (const { server, staged } of changes)
     if (staged === undefined) cells.delete(server)
     else cells.set(server, staged)
   const next = new Map(all)
@@ -110,16 +110,16 @@ export function planOf(
   { cells, revision }: StagedFile,
   cellFor: (server: string) => Cell,
 ): FilePlan {
-  const wishes = [...cells]
+  const changes = [...cells]
   const namesOf = (entries: readonly Entry[]) => [...new Set(entries.map(({ name }) => name))]
-  const off = wishes.flatMap(([server, staged]) => (staged === 'off' ? cellFor(server).entries : []))
-  const replaced = wishes.flatMap(([server, staged]) =>
+  const off = changes.flatMap(([server, staged]) => (staged === 'off' ? cellFor(server).entries : []))
+  const replaced = changes.flatMap(([server, staged]) =>
     staged === 'off' ? [] : cellFor(server).entries.filter(({ name }) => name !== server),
   )
   return {
     agent_type: agent.agent_type,
     scope: scope?.scope ?? 'user',
-    server_ids: wishes.flatMap(([server, staged]) => (staged === 'off' ? [] : [server])),
+    server_ids: changes.flatMap(([server, staged]) => (staged === 'off' ? [] : [server])),
     // What Toolroom wrote, it writes again; an entry of the user's own is kept as it is.
     remove: namesOf([...replaced, ...off.filter(({ managed }) => managed)]),
     disable: namesOf(off.filter(({ managed }) => !managed)),

@@ -17,7 +17,7 @@ import {
   type View,
 } from './grid-model.ts'
 import { t } from './messages.ts'
-import { type AllStaged, stage, toggled, useStaged, type Wish } from './staged.ts'
+import { type AllStaged, type CellChange, stage, toggled, useStaged } from './staged.ts'
 
 export interface Grid {
   readonly servers: readonly Server[]
@@ -145,13 +145,13 @@ export function useToggle({ servers, cellAt, columns }: Grid) {
         )
         return
       }
-      const wishes = servers.flatMap((server): Wish[] => {
+      const changes = servers.flatMap((server): CellChange[] => {
         const cell = cellAt(server, to)
         const isSame = (cell.state !== 'off') === wanted(server)
         if (isSame || cell.blocked !== null || cell.state === 'differs') return []
         return [{ server: server.id, staged: toggled(cell) }]
       })
-      if (wishes.length > 0) stage(to, wishes)
+      if (changes.length > 0) stage(to, changes)
     },
   }
 }

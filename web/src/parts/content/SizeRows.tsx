@@ -16,7 +16,7 @@ const t = texts('size-rows', {
   sameTokens: 'same size',
 })
 
-/** How many tools an agent sees before and after, and how many tokens they take. A dash where nobody has counted them yet. */
+/** How many tools an agent sees before and after, and how many tokens they take. A dash while they are not known. */
 export function SizeRows({ change }: { readonly change: GatewayChange }) {
   const { before, after } = change
   const isUnknown = before.tools === 0 && after.tools === 0
