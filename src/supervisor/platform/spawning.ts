@@ -2,27 +2,25 @@ import type { ChildProcess } from 'node:child_process'
 import type { Exit, Launch } from './platform.ts'
 
 /** The environment of a child: what it inherits, its own variables, and the mark. */
-export const environmentOf = (
+export function environmentOf(
   { env, mark }: Pick<Launch, 'env' | 'mark'>,
   inherited: readonly string[],
-): Record<string, string> => ({ ...inheritedOf(inherited), ...env, ...variableOf(mark) })
-
-/** What a holder tells the process that it holds, and the environment of the holder itself. */
-export function heldBy({ env, mark, holderArgs }: Launch, inherited: readonly string[]) {
-  const told = holderArgs?.({ ...inheritedOf(inherited), ...env })
-  if (told === undefined) return undefined
-  if (told.some((each) => each.includes('\0')))
-    throw new TypeError('The environment has a value with a NUL character')
-  return { environment: variableOf(mark), told: told.map((each) => `${each}\0`).join('') }
-}
-
-function inheritedOf(names: readonly string[]): Record<string, string> {
+): Record<string, string> {
   const environment: Record<string, string> = {}
-  for (const name of names) {
+  for (const name of inherited) {
     const value = process.env[name]
     if (value !== undefined) environment[name] = value
   }
-  return environment
+  return { ...environment, ...env, ...variableOf(mark) }
+}
+
+/** What a holder tells the process that it holds, and the environment of the holder itself. */
+export function heldBy(launch: Launch, inherited: readonly string[]) {
+  const told = launch.holderArgs?.(environmentOf(launch, inherited))
+  if (told === undefined) return undefined
+  if (told.some((each) => each.includes('\0')))
+    throw new TypeError('The environment has a value with a NUL character')
+  return { environment: variableOf(launch.mark), told: told.map((each) => `${each}\0`).join('') }
 }
 
 function variableOf(mark: string): Record<string, string> {

@@ -122,7 +122,10 @@ describe.skipIf(!isUsable)('with bubblewrap', () => {
     const own = given(join(outside, 'trace'))
     const program = programOf(home, ['-e', `console.log(process.env.${name}, process.env.TOOLROOM_TEST)`])
     const confined = await sandbox({ home }).confine(
-      { ...program, env: { ...program.env, ...own, EMPTY: '', ODD: 'a=b\n"c"' } },
+      {
+        ...program,
+        env: { ...program.env, ...own, TOOLROOM_TEST: 'of the server', EMPTY: '', ODD: 'a=b\n"c"' },
+      },
       { ...CLOSED, network: 'full' },
     )
     if (!confined.ok) throw new Error(confined.error.message)
