@@ -34,7 +34,15 @@ export function Bell() {
     if (isOpen && document.activeElement === document.body) list.current?.focus()
   })
   return (
-    <Popover opened={isOpen} onChange={setOpen} position="bottom-end" width={392} trapFocus returnFocus>
+    <Popover
+      opened={isOpen}
+      onChange={setOpen}
+      position="bottom-end"
+      width={392}
+      middlewares={{ flip: true, shift: true, size: true }}
+      trapFocus
+      returnFocus
+    >
       <Popover.Target>
         <ActionIcon
           aria-label={t(isPart ? 'newNotices' : 'notices', { count: notices.length, shown })}
@@ -49,7 +57,7 @@ export function Bell() {
           )}
         </ActionIcon>
       </Popover.Target>
-      <Popover.Dropdown ref={list} aria-label={t('noticesTitle')}>
+      <Popover.Dropdown ref={list} className={css.panel} aria-label={t('noticesTitle')}>
         {notices.length === 0 && <p className={`muted ${css.none}`}>{t('noNotices')}</p>}
         {isOffered && (
           <div className={css.offer}>

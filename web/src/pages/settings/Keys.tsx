@@ -46,8 +46,10 @@ export function Keys() {
             <Cell>
               <span className="row">
                 <Monogram name={nameOf(agent_type)} />
-                <span className="cut">{nameOf(agent_type)}</span>
-                {name !== agent_type && <span className="cut muted">{purposeOf(name)}</span>}
+                <span className={css.keyOf}>
+                  <span className="cut">{nameOf(agent_type)}</span>
+                  {name !== agent_type && <span className="cut muted sm">{purposeOf(name)}</span>}
+                </span>
               </span>
             </Cell>
             <Cell className="mono">{id}</Cell>
