@@ -1,4 +1,4 @@
-import { ActionIcon, Popover } from '@mantine/core'
+import { ActionIcon, Popover, type PopoverProps } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import type { Notice } from '../../data/api.ts'
@@ -17,6 +17,14 @@ import { t } from '../messages.ts'
 import css from './Bell.module.css'
 
 const MOST_SHOWN = 99
+const AS_HIGH_AS_THE_ROOM: PopoverProps['middlewares'] = {
+  size: {
+    padding: 5,
+    apply: ({ availableHeight, elements }) => {
+      elements.floating.style.maxHeight = `${availableHeight}px`
+    },
+  },
+}
 
 /** The number of open notices that were not seen, and all open ones. */
 export function Bell() {
@@ -39,7 +47,7 @@ export function Bell() {
       onChange={setOpen}
       position="bottom-end"
       width={392}
-      middlewares={{ flip: true, shift: true, size: true }}
+      middlewares={AS_HIGH_AS_THE_ROOM}
       trapFocus
       returnFocus
     >
