@@ -1,3 +1,4 @@
+import { delimiter } from 'node:path'
 import { redactText } from '../kernel/secrets/known-secrets.ts'
 import type { LastError, ServerState } from '../kernel/server-state.ts'
 import { VERSION } from '../kernel/version.ts'
@@ -140,9 +141,12 @@ export async function openRuntime(
     /** Starts a definition once, lists its tools and ends it. */
     tryOut: tryOutWith({ mark, places, clean, slots }),
     findProgram,
-    /** Undefined while it is not known where to search. */
-    findProgramNow: (...wanted: Parameters<FindProgram>) =>
-      shellPath.isReady ? findProgram(...wanted) : undefined,
+    /** Undefined while it is not known where to search, and where a look could take for ever. */
+    findProgramNow: (wanted: Parameters<FindProgram>[0]) => {
+      const { command, cwd, env } = wanted
+      const isAnswered = !platform.mayNotAnswer([command, cwd ?? '', ...(env.PATH ?? '').split(delimiter)])
+      return shellPath.isReady && isAnswered ? findProgram(wanted) : undefined
+    },
     /** The PATH of the user's login shell. */
     shellPath: () => shellPath.ask(),
     close: async (): Promise<void> => {

@@ -8,7 +8,7 @@ import type { Server } from './servers.schema.ts'
 export interface ObstacleDeps {
   readonly references: Pick<References, 'resolve'>
   readonly programOf: ProgramOf
-  /** Undefined while it is not known where to search. */
+  /** Undefined while it is not known where to search, and where a look could take for ever. */
   readonly findProgramNow: (...wanted: Parameters<FindProgram>) => ReturnType<FindProgram> | undefined
   /** Why the container of a server cannot be made, as far as the container engine has said. Starts no engine. */
   readonly containerProblem: (serverId: string, contained: Contained) => LastError | null
@@ -73,7 +73,7 @@ export class StartObstacles {
     const { command, args } = program
     if (isolation === 'container')
       return containerProblem(server.id, { command, args, env, cwd, options: isolation_options })
-    return isRemote(cwd) || isRemote(command) ? null : this.#find({ command, env, cwd }, now, isUrgent)
+    return this.#find({ command, env, cwd }, now, isUrgent)
   }
 
   /** One that must wait is looked at a second later. */
@@ -106,9 +106,6 @@ export class StartObstacles {
 const MAX_PROGRAMS = 2000
 
 const errorOf = ({ code, message, hint, action }: LastError): LastError => ({ code, message, hint, action })
-
-/** On Windows. A computer that does not answer would block Toolroom. */
-const isRemote = (path: string | null): boolean => /^[\\/]{2}/.test(path ?? '')
 
 const isSame = (one: LastError | null, other: LastError | null): boolean =>
   one?.code === other?.code && one?.message === other?.message && one?.hint === other?.hint

@@ -6,6 +6,8 @@ import type { ProcessFacts, ProcessTable } from './process-table.ts'
 export interface Platform {
   /** Finds the program of a command, before anything is started. */
   resolve(command: string, place: Place): Resolved
+  /** One of these paths is on a disk that may not answer. A look at it could hold up all of Toolroom. */
+  mayNotAnswer(paths: readonly string[]): boolean
   /** The names of the variables that a child inherits. It must not see the others, such as the token. */
   readonly inherited: readonly string[]
   /** What does not work as it should on this computer, for the user. */

@@ -3,6 +3,7 @@ import type { Platform } from '../platform.ts'
 import { isAdopted, type ProcessTable } from '../process-table.ts'
 import { unixPlatform } from '../unix/unix.ts'
 import { cgroupFor } from './cgroups.ts'
+import { isOnForeignDisk } from './network-mounts.ts'
 import {
   commandLine,
   isInContainer,
@@ -87,4 +88,5 @@ export const platform: Platform = unixPlatform({
   shellFunctions: LINUX_FUNCTIONS,
   startText: String,
   cgroupFor,
+  mayNotAnswer: (paths) => isOnForeignDisk(paths),
 })

@@ -18,13 +18,21 @@ interface System {
   readonly startText: (startedAt: number) => string
   readonly cgroupFor: (mark: string) => string | undefined
   readonly kill?: Kill
+  readonly mayNotAnswer?: Platform['mayNotAnswer']
 }
 
 const KILL: Kill = (pid, signal) => void process.kill(pid, signal)
 
-export function unixPlatform({ name, table, kill = KILL, ...system }: System): Platform {
+export function unixPlatform({
+  name,
+  table,
+  kill = KILL,
+  mayNotAnswer = () => false,
+  ...system
+}: System): Platform {
   return {
     resolve: (command, place) => resolveOnUnix(command, place, name),
+    mayNotAnswer,
     inherited: INHERITED,
     warnings: [],
     loginShell: () => (process.env.SHELL?.startsWith('/') ? process.env.SHELL : undefined),

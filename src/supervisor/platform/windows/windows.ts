@@ -24,6 +24,7 @@ function withJobs(api: WindowsApi): Platform {
   const table = new WindowsTable(api, () => own?.pids() ?? [])
   return {
     resolve: resolveOnWindows,
+    mayNotAnswer,
     inherited: INHERITED,
     loginShell: () => undefined,
     warnings: [],
@@ -35,6 +36,9 @@ function withJobs(api: WindowsApi): Platform {
     endForeign: (tree) => endForeign(api, table, tree),
   }
 }
+
+/** The paths of other computers. */
+const mayNotAnswer = (paths: readonly string[]): boolean => paths.some((path) => /^[\\/]{2}/.test(path))
 
 function jobOfThisProcess(
   api: WindowsApi,
@@ -54,6 +58,7 @@ function withoutJobs(reason: string): Platform {
   const [line = ''] = reason.split('\n', 1)
   return {
     resolve: resolveOnWindows,
+    mayNotAnswer,
     inherited: INHERITED,
     loginShell: () => undefined,
     warnings: [
