@@ -5,6 +5,7 @@ import type { Server } from '../../../data/servers.ts'
 import { useSession } from '../../../data/session.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
 import { showDone } from '../../../parts/controls/toasts.tsx'
+import { StartOutcome } from '../../../parts/repair/StartOutcome.tsx'
 import { CauseStrip } from '../../../parts/states/CauseStrip.tsx'
 import { ErrorState } from '../../../parts/states/ErrorState.tsx'
 import { useUnsaved } from '../../../url/leaving.ts'
@@ -16,7 +17,6 @@ import { confinementIn, definitionOf, parseDefinition } from './definition.ts'
 import { useDraft } from './draft.ts'
 import { Fields } from './Fields.tsx'
 import { t } from './messages.ts'
-import { StartOutcome } from './StartOutcome.tsx'
 
 const TrialDialog = lazy(async () => ({ default: (await import('../trial/TrialDialog.tsx')).TrialDialog }))
 
