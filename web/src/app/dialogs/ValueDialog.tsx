@@ -8,7 +8,7 @@ import { showDone } from '../../parts/controls/toasts.tsx'
 import { labelOf } from '../../parts/repair/repairs.ts'
 import { StartOutcome } from '../../parts/repair/StartOutcome.tsx'
 import { closeValueDialog, useWantedValue, type WantedValue } from '../../parts/repair/value-dialog.ts'
-import { ErrorState } from '../../parts/states/ErrorState.tsx'
+import { FormError } from '../../parts/states/FormError.tsx'
 import { t } from '../messages.ts'
 import css from './TokenDialog.module.css'
 
@@ -115,7 +115,7 @@ function Form({ action, server: given }: WantedValue) {
             onChange={({ currentTarget }) => setStarting(currentTarget.checked)}
           />
         )}
-        {error && <ErrorState error={error} />}
+        <FormError error={error} />
         {start.error && local && <StartOutcome server={local} done={action} onOpen={closeValueDialog} />}
         <div className="dialog-foot">
           <Act look="quiet" size="md" onClick={closeValueDialog}>

@@ -3,6 +3,7 @@ import { Act } from '../../parts/controls/Act.tsx'
 import { CauseStrip } from '../../parts/states/CauseStrip.tsx'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
 import { ErrorState, NeedsPermission } from '../../parts/states/ErrorState.tsx'
+import { FormError } from '../../parts/states/FormError.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import { t } from './messages.ts'
 import { Part } from './Part.tsx'
@@ -33,7 +34,7 @@ export function StateParts() {
       </Part>
       <Part title={t('error')}>
         <ErrorState error={PROBLEM} onRetry={() => {}} />
-        <ErrorState error={new Unreachable()} />
+        <FormError error={new Unreachable()} />
       </Part>
       <Part title={t('permission')}>
         <NeedsPermission />
