@@ -139,7 +139,13 @@ export function ServerParts() {
         <ConnectChoices value={{ all: false, keepNames: false }} had={3} onChange={() => {}} />
         <FilePreview file={CONNECTED} />
         <BeforeAfter agentType="cursor" change={WIDER} />
-        <VariantStrip own="memory-cursor" other="memory" agents={['Claude Code']} values={VALUES} />
+        <VariantStrip
+          own="memory-cursor"
+          other="memory"
+          ownAgents={['Cursor']}
+          agents={['Claude Code']}
+          values={VALUES}
+        />
         <BeforeAfterTable label="Servers and names">
           <BeforeAfterRow
             label="Servers"
