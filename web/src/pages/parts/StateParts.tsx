@@ -1,4 +1,5 @@
 import { ApiError, Unreachable } from '../../data/api.ts'
+import { Breakable } from '../../parts/content/Breakable.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { CauseStrip } from '../../parts/states/CauseStrip.tsx'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
@@ -34,6 +35,9 @@ export function StateParts() {
       </Part>
       <Part title={t('error')}>
         <ErrorState error={PROBLEM} onRetry={() => {}} />
+        <p className="mono">
+          <Breakable text="npx -y @modelcontextprotocol/server-postgres" />
+        </p>
         <FormError error={new Unreachable()} />
       </Part>
       <Part title={t('permission')}>
