@@ -31,7 +31,14 @@ export function openImports(
     install: (spec: string, by: Caller) => packages.installForServer(spec, by),
   }
   return {
-    snippets: createSnippetImport({ ...common, findProgram: runtime.findProgram }),
+    snippets: createSnippetImport({
+      ...common,
+      findProgram: runtime.findProgram,
+      isSet: ({ kind, name }) =>
+        kind === 'secret'
+          ? namedSecrets.current(name) !== undefined
+          : config.platform.env[name] !== undefined,
+    }),
     agents: createAgentImport({
       ...common,
       files: agents.importable,

@@ -19,6 +19,7 @@ import { npxPackage } from '../servers/shared/definition/npx-package.ts'
 import { ForAgents, problemSchema, ServerName } from '../servers/shared/server-fields.ts'
 import { isolationInput } from '../servers/stdio/isolation-settings.ts'
 import { ExportFile, FORMAT, Passphrase } from './read/export-file/export-file.schema.ts'
+import { placeholdersField, valuesField } from './snippet-values.ts'
 import { outgoingReferences } from './translate/translate-definition-references.ts'
 import { containerField, shownContainer } from './translate/translate-docker-run.ts'
 
@@ -96,6 +97,7 @@ export const SnippetInput = partial({
   ...importOptions,
   ...isolationInput,
   agents: ForAgents,
+  values: valuesField,
 })
 export type SnippetInput = Type.Static<typeof SnippetInput>
 component({ SnippetInput }, 'A snippet with servers to import', {
@@ -124,6 +126,7 @@ export const SnippetReport = Type.Object({
         { description: 'Of a STDIO server' },
       ),
     ),
+    placeholders: placeholdersField,
     notes: Type.Array(Type.String()),
   }),
   total: Type.Integer(),
@@ -202,9 +205,7 @@ export const AgentImportInput = partial({
   ),
   server_id: text(
     'With `update`: the server that gets the settings. If omitted, the one with the same command or name',
-    {
-      maxLength: 64,
-    },
+    { maxLength: 64 },
   ),
   ...importOptions,
 })

@@ -1,5 +1,6 @@
 import { AppError, invalidField } from '../kernel/errors.ts'
 import type { Caller } from '../kernel/rest-parts.ts'
+import type { Reference } from '../kernel/secrets/references.ts'
 import { hashOf } from '../servers/shared/compare-listed-definitions.ts'
 import { namesLike } from '../servers/shared/definition/server-name.ts'
 import { explained } from '../servers/shared/diagnosis.ts'
@@ -15,6 +16,7 @@ import {
 import { apply, type RegisterDeps, register } from './import-apply.ts'
 import { type Existing, plan } from './import-plan.ts'
 import { parseSnippet, readSnippet, type Snippet, type SnippetEntry } from './read/snippet/snippet.ts'
+import { notesLeft, placeholdersIn, withValues } from './snippet-values.ts'
 import { type Fields, isNamed, type KnownServer } from './stdio-and-http-servers.ts'
 import {
   type Definition,
@@ -25,17 +27,19 @@ import type { Surroundings } from './translate/translate-references.ts'
 import { README_FORMS } from './translate/translate-references.ts'
 
 interface Deps extends RegisterDeps, Surroundings {
+  readonly isSet: (reference: Reference) => boolean
   readonly findProgram: FindProgram
 }
 
 /** Registers the servers of pasted snippets. Never starts a server, and overwrites one only on request. */
 export function createSnippetImport(deps: Deps) {
-  const { kinds, home, isOwnSetting, findProgram } = deps
+  const { kinds, home, isOwnSetting, isSet, findProgram, namedSecrets } = deps
 
   async function importOne(entry: SnippetEntry, input: SnippetInput, by: Caller): Promise<SnippetItem> {
     const source = { forms: README_FORMS, home, inputs: entry.inputs, isOwnSetting }
     const translated = translateDefinition(entry.definition, () => source)
-    const definition = withIsolation(translated.definition, input)
+    const given = withValues(translated.definition, input.values ?? {}, isSet)
+    const definition = withIsolation(given.definition, input)
     const update = input.on_conflict === 'update'
     const known = await kinds.list()
     const name = entry.isNameless && !update ? freeName(entry.name, definition, known) : entry.name
@@ -43,7 +47,10 @@ export function createSnippetImport(deps: Deps) {
     const planned = plan({ problem, existing: existingServer(name, definition, known) }, update)
     const found = { name, definition, enabled: entry.enabled }
     const options = planned.outcome === 'updated' ? { ...input, pin: false } : input
-    const done = await apply(planned, input.dry_run, () => register(found, planned.id, options, deps, by))
+    const done = await apply(planned, input.dry_run, async () => {
+      for (const [secret, value] of given.secrets) await namedSecrets.set(secret, value, by)
+      return register(found, planned.id, options, deps, by)
+    })
     const { outcome, id, reason } = done
     return {
       name,
@@ -53,7 +60,13 @@ export function createSnippetImport(deps: Deps) {
       reason,
       ...factsOf(definition, entry.enabled),
       ...partsOf(definition, findProgram),
-      notes: [...entry.notes, ...translated.notes, ...importNotes(definition), ...done.notes],
+      placeholders: placeholdersIn(definition, isSet),
+      notes: [
+        ...notesLeft(entry.notes, translated.definition, definition),
+        ...translated.notes,
+        ...importNotes(definition),
+        ...done.notes,
+      ],
     }
   }
 
@@ -154,5 +167,6 @@ const refusedItem = ({ name, reason }: Snippet['refused'][number]): SnippetItem 
   reason,
   ...NO_FACTS,
   ...NO_PARTS,
+  placeholders: [],
   notes: [],
 })

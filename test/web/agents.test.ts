@@ -196,7 +196,7 @@ describe.runIf(executablePath)('Agents', () => {
     await dialog.waitFor({ state: 'hidden' })
     const path = fileOf(dashboard, 'config.toml')
     await expect.poll(() => readFileSync(path, 'utf8')).toBe(dashboard.files.get(path))
-    await page.getByRole('columnheader').filter({ hasText: 'Codex' }).getByText('Direct').waitFor()
+    await page.getByRole('columnheader').filter({ hasText: 'Codex' }).getByText('Direct: on Write').waitFor()
     expect(await heads(), 'the columns stay').toEqual(columns)
   })
   test('check 13: a file that changes between stage and write is not written, and both versions are shown', async () => {

@@ -12,6 +12,15 @@ import {
   withTilde,
 } from '../../web/src/format/format.ts'
 import { texts, translate } from '../../web/src/i18n/texts.ts'
+import {
+  type CellAt,
+  type Column,
+  cellOf,
+  columnOf,
+  largest,
+  loadOf,
+  sortColumns,
+} from '../../web/src/pages/agents/grid-model.ts'
 import { tidied } from '../../web/src/pages/home/tidied-events.ts'
 import { withoutSecrets } from '../../web/src/pages/server/config/changes.ts'
 import { isPlaced } from '../../web/src/pages/settings/sections.ts'
@@ -152,6 +161,53 @@ describe('the scale of Traffic', () => {
     expect(scaleOf(rows)).toBe(500) // 1.9 s in four parts
     expect(scaleOf(rows.slice(0, 2))).toBe(5)
     expect(scaleOf([])).toBe(1)
+  })
+})
+
+describe('the grid of agents', () => {
+  const agent = (agent_type: string, more: object = {}) =>
+    ({
+      ...{ agent_type, name: agent_type, server_count: 0, connected_via: null, servers: [] },
+      scopes: [{ scope: 'user', exists: true, revision: '1', parse_error: null, writable: true }],
+      transports: ['stdio'],
+      ...more,
+    }) as never
+  const broken = {
+    scopes: [{ scope: 'user', exists: true, revision: null, parse_error: null, problem: 'bad' }],
+  }
+  const columnsOf = (...agents: never[]) => sortColumns(agents.map((each) => columnOf(each, 'agents')))
+  const types = (columns: readonly Column[]) => columns.map((column) => column.agent.agent_type)
+
+  test('a write or a connection moves no column, and one that cannot be read comes last', () => {
+    const before = columnsOf(agent('a', broken), agent('b'), agent('c', { server_count: 3 }))
+    const after = columnsOf(
+      agent('a', broken),
+      agent('b', { server_count: 9, connected_via: 'gateway' }),
+      agent('c'),
+    )
+    expect([types(before), types(after)]).toEqual([
+      ['b', 'c', 'a'],
+      ['b', 'c', 'a'],
+    ])
+    expect(largest(before, 2)).toEqual(['c', 'b'])
+    expect(largest(after, 1)).toEqual(['b'])
+  })
+
+  test('an agent whose servers were never started has tools that are not known, not none', () => {
+    const server = (id: string, tool_count: number | null) =>
+      ({ id, name: id, type: 'stdio', expose: true, tool_count, tool_tokens: tool_count }) as never
+    const entries = ['one', 'two'].map((linked_server_id) => ({
+      linked_server_id,
+      scope: 'user',
+      differs: [],
+    }))
+    const [column] = columnsOf(agent('a', { servers: entries }))
+    const loadWith = (...counts: (number | null)[]) =>
+      column && loadOf(column, [server('one', counts[0] ?? null), server('two', counts[1] ?? null)], cellAt)
+    const cellAt: CellAt = (each, into) => cellOf(each, into, undefined)
+    expect(loadWith(null, null)).toMatchObject({ tools: 0, isUnknown: true })
+    expect(loadWith(0, 0)).toMatchObject({ tools: 0, isUnknown: false })
+    expect(loadWith(4, null)).toMatchObject({ tools: 4, isUnknown: false })
   })
 })
 

@@ -173,6 +173,50 @@ describe.runIf(executablePath)('a repair', () => {
     expect(complaints).toEqual([])
   })
 
+  test('a variable whose value does not help stays in its dialog, with the reason; a secret of the same name keeps its value', async () => {
+    const dashboard = await shared()
+    const asks = 'console.error("Error: the environment variable APP_KEY is required"); process.exitCode = 1'
+    await dashboard.add({
+      name: 'asking',
+      command: process.execPath,
+      args: ['-e', asks],
+      env: { LEVEL: '1' },
+    })
+    await dashboard.ask('PUT', '/secrets/APP_KEY', { value: 'of-another-server' })
+    await dashboard.ask('POST', '/servers/asking/start')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers?q=asking')
+    await page.getByRole('button', { name: 'Set APP_KEY', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Set APP_KEY' })
+    await dialog.getByText(`The server refers to it as $\{secret:APP_KEY-2}`).waitFor()
+    await dialog.getByRole('textbox', { name: 'Value' }).fill('first')
+    for (const value of ['first', 'second']) {
+      await dialog.getByRole('textbox', { name: 'Value' }).fill(value)
+      await dialog.getByRole('button', { name: 'Store and start' }).click()
+      await dialog
+        .getByRole('alert')
+        .getByText(/asking did not start/)
+        .waitFor()
+    }
+    await expectAccessible(page, dialog)
+    const { body: server } = await dashboard.ask('GET', '/servers/asking')
+    expect(server.env).toEqual({ LEVEL: '***', APP_KEY: `$\{secret:APP_KEY-2}` })
+    const { body: secrets } = await dashboard.ask('GET', '/secrets')
+    const names = secrets.items.map(({ name }: { name: string }) => name)
+    expect(names.filter((name: string) => name.startsWith('APP_KEY'))).toEqual(['APP_KEY', 'APP_KEY-2'])
+    await dialog.getByRole('checkbox', { name: 'Keep it as a secret' }).uncheck()
+    await dialog.getByRole('checkbox', { name: 'Start asking afterwards' }).uncheck()
+    await dialog.getByRole('textbox', { name: 'Value' }).fill('plain')
+    await dialog.getByRole('button', { name: 'Store', exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const { body: revealed } = await dashboard.ask('POST', '/servers/asking/reveal', {
+      field: 'env',
+      name: 'APP_KEY',
+    })
+    expect(revealed.value).toBe('plain')
+    expect(complaints.filter((text) => !text.includes('502'))).toEqual([]) // the two starts
+  })
+
   test('unsaved changes of a server ask before they are lost, survive a reload without what may be a secret, and a start that fails after Save is said in place', async () => {
     const dashboard = await shared()
     await dashboard.ask('POST', '/servers/crash/start?wait_s=0')

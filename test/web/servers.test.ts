@@ -166,6 +166,7 @@ describe.runIf(executablePath)('Servers', () => {
   test('one box understands a command, a URL, an npm name, snippets and links, and adds, starts and checks', async () => {
     const dashboard = await openDashboard({ env: { npm_config_registry: 'http://127.0.0.1:9/' } })
     const [echo] = dashboard.stdio
+    const noenv = dashboard.stdio.find(({ name }) => name === 'noenv')
     const [h200] = dashboard.http
     const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/servers')
@@ -203,12 +204,34 @@ describe.runIf(executablePath)('Servers', () => {
     expect(await page.content()).not.toContain('s3cret-of-the-notes')
 
     await page.keyboard.press('n')
+    const keyed = { command: noenv?.command, args: noenv?.args, env: { TOKEN: '<YOUR_TOKEN>' } }
+    await box.fill(JSON.stringify({ mcpServers: { keyed } }))
+    const open = dialog.getByRole('region', { name: 'To fill in' })
+    await open.getByText('in env TOKEN').waitFor()
+    await open.getByLabel('<YOUR_TOKEN>').fill('s3cret-in-the-place')
+    await dialog.getByRole('checkbox', { name: 'Keep it in the secret store' }).waitFor()
+    await expectAccessible(page, dialog)
+    const folder = dialog.getByRole('textbox', { name: 'Folder' })
+    await folder.fill('notes')
+    await dialog.getByRole('button', { name: 'Add, start and check' }).click()
+    await dialog.getByRole('alert').waitFor()
+    await expect.poll(() => folder.evaluate((field) => field === document.activeElement)).toBe(true)
+    await expect.poll(() => folder.getAttribute('aria-invalid')).toBe('true')
+    const place = await folder.boundingBox()
+    expect(place && place.y > 0 && place.y < 800).toBe(true)
+    await folder.fill('')
+    await dialog.getByRole('button', { name: 'Add, start and check' }).click()
+    await page.getByText('keyed works, with 1 tool').waitFor()
+    const { body } = await dashboard.ask('GET', '/servers/keyed')
+    expect(body.env).toEqual({ TOKEN: `$\{secret:TOKEN}` })
+
+    await page.keyboard.press('n')
     await box.fill(h200?.url ?? '')
     await dialog.getByRole('button', { name: 'Add and check' }).click()
     await page
       .getByText(/works, with \d+ tools?/)
       .filter({ hasNotText: 'my notes' })
       .waitFor()
-    expect(complaints.filter((text) => !text.includes('502'))).toEqual([]) // there is no registry
+    expect(complaints.filter((text) => !/502|422/.test(text))).toEqual([]) // no registry, and the folder
   })
 })

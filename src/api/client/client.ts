@@ -131,17 +131,27 @@ export class ApiError extends Error {
   readonly status: number
   readonly code: string | undefined
   readonly hint: string | undefined
+  /** What is wrong with single fields of the input; `path` is a JSON pointer. */
+  readonly fields: readonly { readonly path: string; readonly message: string }[]
 
   constructor(status: number, text: string) {
-    const { detail, code, hint } = problemIn(text)
+    const { detail, code, hint, errors } = problemIn(text)
     super(detail ?? `The service answered with ${status}`)
     this.status = status
     this.code = code
     this.hint = hint
+    this.fields = errors ?? []
   }
 }
 
-function problemIn(text: string): { detail?: string; code?: string; hint?: string } {
+interface Problem {
+  readonly detail?: string
+  readonly code?: string
+  readonly hint?: string
+  readonly errors?: ApiError['fields']
+}
+
+function problemIn(text: string): Problem {
   try {
     return JSON.parse(text)
   } catch {

@@ -90,7 +90,8 @@ function findingsOfRuntime(runtime: Runtime, api: Api, isRunning: boolean): Find
     return [hint(`${command} (${needs}) is ${where}`, undefined, fixes)]
   }
   if (/[\\/]/.test(command)) return []
-  return [ok(version === null ? command : `${command} ${version}`)]
+  const note = command in PROGRAMS ? ' (only the command; its engine is under containers)' : ''
+  return [ok(`${version === null ? command : `${command} ${version}`}${note}`)]
 }
 
 /** The message names the folders that were searched, which are many. */

@@ -17,6 +17,57 @@ async function importing(service: TestService, payload: object): Promise<ImportR
   return reply.json()
 }
 
+test('a dry run lists the placeholders of a snippet, and values take their place, as text, as a named secret or instead of a variable', async () => {
+  const service = await openTestService()
+  const servers = {
+    notes: {
+      command: 'node',
+      args: ['notes.js', '--org=<YOUR_ORG>', '${input:notes key}', 'bash', '-c', 'echo <YOUR_ORG>'],
+      env: { ORG_TOKEN: 'Bearer YOUR_TOKEN', REGION: '${NOTES_REGION}', LEVEL: '${NOTES_LEVEL:-info}' },
+    },
+    mail: { url: 'https://mail.example/<YOUR_ORG>', headers: { 'X-Key': '${input:notes key}' } },
+  }
+  const dry = await importing(service, { servers, dry_run: true })
+  expect(dry.items.map(({ placeholders }) => placeholders)).toEqual([
+    [
+      { text: '<YOUR_ORG>', in: ['argument 2'] },
+      { text: '${secret:notes-key}', in: ['argument 3'] },
+      { text: 'YOUR_TOKEN', in: ['env ORG_TOKEN'] },
+      { text: '${env:NOTES_REGION}', in: ['env REGION'] },
+    ],
+    [
+      { text: '${secret:notes-key}', in: ['header X-Key'] },
+      { text: '<YOUR_ORG>', in: ['url'] },
+    ],
+  ])
+  const values = {
+    '<YOUR_ORG>': 'acme ${env:HOME}',
+    '${secret:notes-key}': 'canary-of-notes',
+    YOUR_TOKEN: 'hunter22hunter22',
+    '${env:NOTES_REGION}': 'eu',
+    unknown: 'ignored',
+  }
+  const { items } = await importing(service, {
+    servers: { notes: servers.notes },
+    values,
+    move_secrets: true,
+  })
+  expect(items[0]).toMatchObject({ outcome: 'created', placeholders: [] })
+  expect(items[0]?.notes.join()).not.toContain('placeholder in env')
+  const { args, env } = await service.servers.get('notes')
+  expect(args).toEqual([
+    ...['notes.js', '--org=acme $${env:HOME}', '${secret:notes-key}', 'bash', '-c', 'echo <YOUR_ORG>'],
+  ])
+  expect(env).toEqual({
+    ORG_TOKEN: 'Bearer ${secret:ORG_TOKEN}',
+    REGION: 'eu',
+    LEVEL: '${env:NOTES_LEVEL:-info}',
+  })
+  const listed = await service.inject({ url: '/api/secrets', headers: AUTHORISED })
+  expect(listed.json().items.map(({ name }: { name: string }) => name)).toEqual(['ORG_TOKEN', 'notes-key'])
+  expect(JSON.stringify(items)).not.toMatch(/canary|hunter/)
+})
+
 test('a snippet is imported with its references translated, and lists the variables that would leave (docs/references.md)', async () => {
   const service = await openTestService()
   const servers = {

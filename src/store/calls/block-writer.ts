@@ -8,6 +8,7 @@ import {
   limitsOf,
   Names,
   type NewBlock,
+  NO_DURATION,
   STATUSES,
   sizeOf,
   type Views,
@@ -52,7 +53,7 @@ class BlockWriter {
     const row = this.#rows
     const filters = this.#filters
     const names = this.#names
-    filters.duration_ms[row] = call.duration_ms ?? 0 // no call that reached a server takes exactly 0
+    filters.duration_ms[row] = call.duration_ms ?? NO_DURATION
     const { server_id, tool, agent_type, session_id, error_code } = call
     const isSame = tool === this.#tool && server_id === this.#server && session_id === this.#session
     if (row > 0 && isSame && agent_type === this.#agent) {

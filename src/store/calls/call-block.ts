@@ -42,6 +42,11 @@ export const FILTERS = {
   status: Uint8Array,
 } as const
 export type Filters = Views<typeof FILTERS>
+
+/** Of a call that did not reach a server. It is less than every duration that is asked for. */
+export const NO_DURATION = -1
+const durationOf = (ms: number | undefined): number | null => (ms === undefined || ms < 0 ? null : ms)
+
 const NAMED = ['server_id', 'tool', 'agent_type', 'session_id', 'error_code'] as const
 
 export const KEYS = { call_id: Float64Array, started_at: Float64Array } as const
@@ -122,7 +127,7 @@ export function headAt({ names, filters, keys }: BlockColumns, row: number): Cal
   return {
     call_id: keys.call_id[row] ?? 0,
     started_at: keys.started_at[row] ?? 0,
-    duration_ms: filters.duration_ms[row] || null,
+    duration_ms: durationOf(filters.duration_ms[row]),
     server_id: name(filters.server_id),
     tool: name(filters.tool) ?? '',
     agent_type: name(filters.agent_type),

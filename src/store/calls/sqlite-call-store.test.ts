@@ -46,7 +46,7 @@ const message = fc.constantFrom('Not found', 'line one\nline two', 'ÄRGER with 
 const anyCall = fc.record({
   call_id: fc.integer({ min: 1, max: 100_000 }),
   started_at: fc.integer({ min: CALLS_FROM, max: CALLS_FROM + 50 }),
-  duration_ms: fc.option(fc.integer({ min: 1, max: 5 })),
+  duration_ms: fc.option(fc.integer({ min: 0, max: 5 })),
   server_id: fc.option(name),
   tool: name,
   agent_type: fc.option(name),
@@ -109,6 +109,20 @@ test('every filter, alone and together with others, finds exactly the calls that
     ),
     { numRuns: 40, seed: 8665 },
   )
+})
+
+test('a call that did not reach its server has no duration, also after a restart, and one that took 0 ms has one', async () => {
+  const { store, path } = openStore()
+  const durations = [null, 0, 2.5]
+  await append(
+    store,
+    durations.map((duration_ms, index) => callOf({ call_id: index + 1, duration_ms })),
+  )
+  await store.close()
+  const { page } = openStore({ path })
+  const listed = async (filter: CallFilter = {}) => (await page(filter)).items.map((call) => call.duration_ms)
+  expect(await listed()).toEqual(durations.toReversed())
+  expect(await listed({ min_ms: 0.1 })).toEqual([2.5])
 })
 
 test('calls of many small batches are merged into a few blocks, and above the limit the oldest ones are deleted', async () => {

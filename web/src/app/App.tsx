@@ -1,4 +1,5 @@
 import { MantineProvider } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
 import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { Router } from 'wouter'
@@ -14,6 +15,7 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 
 export function App() {
+  const isPhone = useMediaQuery('(max-width: 600px)') ?? false
   return (
     <QueryClientProvider client={queryClient}>
       <MantineProvider
@@ -22,7 +24,12 @@ export function App() {
         defaultColorScheme="auto"
         getStyleNonce={() => nonce}
       >
-        <Notifications position="bottom-right" limit={3} containerWidth={384} className={css.toasts ?? ''} />
+        <Notifications
+          position="bottom-right"
+          limit={isPhone ? 1 : 3} // the others wait
+          containerWidth={384}
+          className={css.toasts ?? ''}
+        />
         <Router hook={useGuardedLocation}>
           <Layout />
         </Router>

@@ -11,8 +11,8 @@ import { TopBar } from './bars/TopBar.tsx'
 import { KeysDialog } from './dialogs/KeysDialog.tsx'
 import { LazyPalette } from './dialogs/LazyPalette.tsx'
 import { LeaveDialog } from './dialogs/LeaveDialog.tsx'
-import { SecretDialog } from './dialogs/SecretDialog.tsx'
 import { TokenDialog } from './dialogs/TokenDialog.tsx'
+import { ValueDialog } from './dialogs/ValueDialog.tsx'
 import { FullText } from './FullText.tsx'
 import css from './Layout.module.css'
 import { LayoutKeys } from './LayoutKeys.tsx'
@@ -48,7 +48,7 @@ export function Layout() {
       />
       <KeysDialog isOpen={open === 'keys'} onClose={() => setOpen(undefined)} />
       <TokenDialog />
-      <SecretDialog />
+      <ValueDialog />
       <LeaveDialog />
       <Announcer />
       <FullText />

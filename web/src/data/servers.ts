@@ -51,6 +51,16 @@ export function useTools(server: Pick<Server, 'id' | 'type'>, enabled = true) {
 
 export type ServerAction = 'start' | 'stop' | 'restart'
 
+/** Starts a STDIO server, again if it runs, and waits for it. It fails with the reason if the server does not start. */
+export function useStart() {
+  return useMutation({
+    mutationFn: (id: string) =>
+      api().post('/api/servers/{id}/restart', { path: { id }, query: { wait_s: START_WAIT_S } }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['servers'] }),
+  })
+}
+const START_WAIT_S = 60
+
 /** Starts, stops or restarts a STDIO server. The status moves at once and returns if the service refuses. */
 export function useServerAction() {
   return useMutation({

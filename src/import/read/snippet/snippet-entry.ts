@@ -6,6 +6,7 @@ import type {
 } from '../../translate/translate-definition-references.ts'
 import { listed, refusal, shown } from './snippet-error.ts'
 import { type Fields, field, HTTP_URL, isFields, urlIn } from './snippet-find-servers.ts'
+import { hasPlaceholder, placeholderNote } from './snippet-placeholders.ts'
 import { argumentWords, commandWords } from './snippet-shell.ts'
 
 /** Values of `type` and `transport`, in lower case without hyphens and underscores. */
@@ -211,23 +212,6 @@ function textOf(value: unknown, label: string): string {
 
 const MAX_NOTES = 20
 
-/** Placeholders in READMEs, except references, which have notes of their own. */
-const PLACEHOLDER = new RegExp(
-  [
-    String.raw`\$\(|(?<!\$)\{\{`, // $(pwd), {{x}}
-    String.raw`(?<![\w$])\$[A-Z_][A-Z0-9_]*`,
-    '%[A-Z_][A-Z0-9_]{2,60}%',
-    String.raw`<[A-Za-z][\w .:|/-]{0,80}>`, // <YOUR_KEY>
-    '(?<![A-Za-z])[Yy](?:our|OUR)(?:[-_ A-Z]|api|key|token|secret|pass|user|name|org)',
-    '(?<![A-Za-z])YOUR(?:[-_ ]|[A-Z]{2})',
-    '(?<![A-Za-z])(?:REPLACE|INSERT|ENTER|CHANGE)[-_ ]?(?:ME|THIS|WITH|YOUR|HERE)',
-    String.raw`(?<![A-Za-z0-9])(?:[xX]{3,}|\*{3,})(?![A-Za-z0-9])`,
-    String.raw`\.\.\.$|\u2026`,
-    String.raw`(?:^|[/\\=])path[/\\]to(?:[/\\]|$)`,
-    String.raw`[/\\](?:Users|home)[/\\](?:username|yourname|USERNAME)(?:[/\\]|$)`,
-  ].join('|'),
-)
-
 /** Notes for the user before a server is added. */
 function notesAbout(definition: Definition): string[] {
   return [...programNotes(definition), ...placeholderNotes(definition)]
@@ -247,8 +231,8 @@ function programNotes(definition: Definition): string[] {
 
 /** One note for each value that is a placeholder or empty. */
 function placeholderNotes(definition: Definition): string[] {
-  const open = [...textsOf(definition)].filter(([, value]) => PLACEHOLDER.test(value))
-  const notes = open.map(([label]) => `${label} contains a placeholder`)
+  const open = [...textsOf(definition)].filter(([, value]) => hasPlaceholder(value))
+  const notes = open.map(([label]) => placeholderNote(label))
   const empty = definition.type === 'stdio' ? Object.entries(definition.env).filter(([, v]) => v === '') : []
   notes.push(...empty.map(([key]) => `env ${shown(key)} is empty`))
   if (notes.length <= MAX_NOTES) return notes

@@ -48,6 +48,8 @@ export interface NewServer {
   /** For a single STDIO server. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
+  /** In place of the placeholders, by their text. */
+  readonly values: Readonly<Record<string, string>>
   /** Undefined: those of the setting, or of a container that the snippet runs. */
   readonly confinement: Confinement | undefined
   /** The agents that see it. Undefined: those that follow all servers. */
@@ -72,12 +74,13 @@ export function useAddServer() {
       move_secrets,
       env,
       cwd,
+      values,
       confinement,
       agents,
     }: NewServer): Promise<Added[]> => {
       const body = {
         ...OPTIONS,
-        ...{ snippet, start_mode, move_secrets, dry_run: false },
+        ...{ snippet, start_mode, move_secrets, values, dry_run: false },
         ...(name && { name }),
         ...(agents && { agents: [...agents] }),
         ...confinement,

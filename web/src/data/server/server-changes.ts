@@ -36,6 +36,27 @@ export function useChangeServer(server: Server) {
   })
 }
 
+interface Variable {
+  readonly server: StdioServer
+  readonly name: string
+  readonly value: string
+  /** The named secret that gets the value; the variable refers to it. Undefined: the variable has the value itself. */
+  readonly secret: string | undefined
+}
+
+/** Sets a variable of a server. The others stay. It starts nothing. */
+export function useSaveVariable() {
+  return useMutation({
+    mutationFn: async ({ server: { id, env }, name, value, secret }: Variable) => {
+      if (secret !== undefined)
+        await api().put('/api/secrets/{name}', { path: { name: secret }, body: { value } })
+      const set = secret === undefined ? value : `$\{secret:${secret}}`
+      await api().patch('/api/servers/{id}', { path: { id }, body: { env: { ...env, [name]: set } } })
+    },
+    onSettled: () => refresh('servers', 'settings'),
+  })
+}
+
 export function removeServer({ id, type }: Pick<Server, 'id' | 'type'>): Promise<unknown> {
   const path = { id }
   const removal =

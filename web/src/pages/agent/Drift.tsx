@@ -7,6 +7,7 @@ import { Act } from '../../parts/controls/Act.tsx'
 import { showDone } from '../../parts/controls/toasts.tsx'
 import { CauseStrip } from '../../parts/states/CauseStrip.tsx'
 import { ErrorState } from '../../parts/states/ErrorState.tsx'
+import { FormError } from '../../parts/states/FormError.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import { t } from './messages.ts'
 
@@ -57,7 +58,7 @@ export function DriftDialog({ agentType, name, onClose }: Props) {
             ))}
           </section>
         ))}
-        {keep.error && <ErrorState error={keep.error} />}
+        <FormError error={keep.error} />
       </div>
       {files && files.length > 0 && (
         <div className="dialog-foot">

@@ -1,5 +1,7 @@
 import { memo } from 'react'
+import { Link } from 'wouter'
 import { tokens } from '../../format/format.ts'
+import { Glyph } from '../../parts/marks/Glyph.tsx'
 import { Monogram } from '../../parts/marks/Tag.tsx'
 import css from './ColumnHead.module.css'
 import { ColumnMenu } from './ColumnMenu.tsx'
@@ -55,8 +57,19 @@ export const ColumnHead = memo(
         ) : (
           <>
             <SizeText {...size} />
+            {agent.drift.length > 0 && (
+              <Link
+                href={`/agents/${agent.agent_type}?drift=1`}
+                className={`xs warn ${css.drift}`}
+                tabIndex={-1} // the menu has the same
+                aria-label={t('driftOf', { agent: agent.name })}
+              >
+                <Glyph name="look" />
+                {t('drifted')}
+              </Link>
+            )}
             <div className={`row xs muted ${css.foot}`}>
-              {via === 'gateway' ? t('viaGateway') : t('direct')}
+              <span>{t(via === 'gateway' ? 'viaGatewayNow' : 'directLater')}</span>
               <ColumnMenu grid={grid} column={column} target={link} {...actions} />
             </div>
           </>
@@ -76,7 +89,9 @@ function SizeText({ before, after, share }: Size) {
   return (
     <>
       <div className={`row xs ${css.size}`}>
-        {before.tools === after.tools ? (
+        {after.isUnknown ? (
+          <span className="muted">{t('toolsNotKnown')}</span>
+        ) : before.tools === after.tools ? (
           <span>{t('tools', { count: after.tools })}</span>
         ) : (
           <span>
@@ -84,7 +99,9 @@ function SizeText({ before, after, share }: Size) {
             {t('toolsWord')}
           </span>
         )}
-        <span className="muted cut">· {t('tokensShort', { tokens: tokens(after.tokens) })}</span>
+        {!after.isUnknown && (
+          <span className="muted cut">· {t('tokensShort', { tokens: tokens(after.tokens) })}</span>
+        )}
       </div>
       <div className={css.bar} aria-hidden="true">
         <i style={{ width: `${100 * share}%` }} />

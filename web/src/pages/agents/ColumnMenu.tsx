@@ -36,6 +36,11 @@ export function ColumnMenu({ grid, column, target, onAction, onCopy, onPreset }:
       </Menu.Target>
       <Menu.Dropdown onKeyDown={(event) => event.stopPropagation()}>
         <Menu.Item onClick={() => navigate(`/agents/${agent.agent_type}`)}>{t('openAgent')}</Menu.Item>
+        {agent.drift.length > 0 && (
+          <Menu.Item onClick={() => navigate(`/agents/${agent.agent_type}?drift=1`)}>
+            {t('seeDrift')}
+          </Menu.Item>
+        )}
         {mayChange && (
           <>
             {others.length > 0 && <Menu.Label>{t('copyFrom')}</Menu.Label>}

@@ -18,7 +18,7 @@ import css from './Agents.module.css'
 import { ApplyDialog } from './ApplyDialog.tsx'
 import { AddAgentDialog, PresetDialog } from './Dialogs.tsx'
 import { DiffersDialog } from './DiffersDialog.tsx'
-import type { Column } from './grid-model.ts'
+import { type Column, largest } from './grid-model.ts'
 import { t } from './messages.ts'
 import { Legend } from './Peg.tsx'
 import { PegGrid } from './PegGrid.tsx'
@@ -58,7 +58,7 @@ export function Page() {
   useKeys(t('title'), {
     'ctrl+z': { does: t('undo'), run: () => void (undoStep() || showDone(t('nothingToUndo'))) },
   })
-  const names = (chosen.length > 0 ? chosen : grid.columns.slice(0, MOST_COLUMNS).map(typeOf)) as string[]
+  const names = (chosen.length > 0 ? chosen : largest(grid.columns, MOST_COLUMNS)) as string[]
   const shownTypes = names.join()
   const columns = useMemo(
     () => grid.columns.filter((column) => shownTypes.split(',').includes(typeOf(column))),

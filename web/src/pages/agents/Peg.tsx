@@ -120,6 +120,8 @@ export function Legend() {
         </span>
         {t('legendNone')}
       </li>
+      <li>{t('legendNow')}</li>
+      <li>{t('legendLater')}</li>
     </ul>
   )
 }

@@ -38,9 +38,14 @@ export function PhoneList({ grid, servers, toggle, chosen, onChoose, onDiffers, 
         allowDeselect={false}
       />
       <div className="row sm">
-        <span className="muted grow">{column.via === 'gateway' ? t('viaGateway') : t('direct')}</span>
+        <span className="muted grow">{t(column.via === 'gateway' ? 'viaGatewayNow' : 'directLater')}</span>
         <Link href={`/agents/${column.agent.agent_type}`}>{t('openAgent')}</Link>
       </div>
+      {column.agent.drift.length > 0 && (
+        <Link href={`/agents/${column.agent.agent_type}?drift=1`} className="sm warn">
+          {t('driftOf', { agent: column.agent.name })}
+        </Link>
+      )}
       {column.unreadable !== null && column.via === 'direct' ? (
         <CauseStrip tone="err" sentence={column.unreadable} />
       ) : (

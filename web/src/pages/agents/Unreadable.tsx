@@ -25,8 +25,11 @@ export function Unreadable({ column: { agent, scope, unreadable }, target }: Pro
           onKeyDown={(event) => event.key.length === 1 && event.stopPropagation()}
           {...target}
         >
-          <Glyph name="err" />
-          {t(scope ? 'unreadableWord' : 'noFileWord')}
+          <span className={css.word}>
+            <Glyph name="err" />
+            {line !== undefined ? t('unreadableLine', { line }) : t(scope ? 'unreadableWord' : 'noFileWord')}
+          </span>
+          {line !== undefined && <span className={css.show}>{t('showLine')}</span>}
         </UnstyledButton>
       </Tooltip>
       {isOpen && (

@@ -58,7 +58,7 @@ function Item({ notice }: { readonly notice: Notice }) {
   )
 }
 
-/** Of a server that is down: how often it crashed, and the decisive line that it wrote. What to do is behind Why. */
+/** Of a server that is down: the word of its state, how often it crashed, and the decisive line that it wrote. What to do is behind Why. */
 function useSaid(notice: Notice, name: string): { readonly text: string; readonly evidence: string | null } {
   const { servers = [] } = useServers()
   const { server_id, kind, evidence } = notice
@@ -66,7 +66,9 @@ function useSaid(notice: Notice, name: string): { readonly text: string; readonl
   const line = server && RESTARTABLE.includes(kind) ? lastLineOf(server) : null
   if (line === null || server?.type !== 'stdio')
     return { text: firstSentence(withoutName(notice.text, name)), evidence: evidence ?? null }
-  return { text: t('crashed', { count: server.restart_count + 1 }), evidence: line }
+  const { restart_count, health } = server
+  const isGivenUp = health.state === 'failed'
+  return { text: isGivenUp ? t('failed') : t('crashed', { count: restart_count + 1 }), evidence: line }
 }
 
 const RESTARTABLE: readonly Notice['kind'][] = ['server_crashed', 'server_failed']

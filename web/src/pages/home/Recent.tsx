@@ -64,11 +64,14 @@ function Item({ event, times }: Told) {
       </span>
       <span className={css.text} title={event.text}>
         {sentenceOf(event, name, short)}
-        {times > 1 && <span className="muted"> ×{times}</span>}
+        {times > 1 && <span className="muted">{isCrash(event) ? t('again') : ` ×${times}`}</span>}
       </span>
     </li>
   )
 }
+
+/** How often in a row is said where the server is; this list may begin later. */
+const isCrash = ({ kind, data }: EventRow): boolean => kind === 'server_status' && data.status === 'backoff'
 
 interface Mark {
   readonly glyph: GlyphName

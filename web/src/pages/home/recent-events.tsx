@@ -8,7 +8,9 @@ export function sentenceOf(event: EventRow, name: string | null, short: (text: s
   const bold = { name: <b className="strong">{name}</b> }
   if (kind === 'server_status') {
     const code = /exited with code (\d+)/.exec(String(data.cause))?.[1]
-    if (data.status === 'backoff' && code !== undefined) return t.rich('was_backoffExit', { ...bold, code })
+    const hasCrashed = data.status === 'backoff' || (AT_REST.includes(String(data.status)) && code !== '0')
+    if (hasCrashed && code !== undefined) return t.rich('was_backoffExit', { ...bold, code })
+    if (data.status === 'idle' && data.cause === 'it was only tried') return t.rich('was_tried', bold)
     const status = STATUSES.find((each) => each === data.status)
     if (status) return t.rich(`was_${status}`, bold)
   }
@@ -36,6 +38,8 @@ export function sentenceOf(event: EventRow, name: string | null, short: (text: s
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
+/** After an exit without another start. */
+const AT_REST = ['idle', 'stopped']
 const STATUSES = [
   'running',
   'connected',

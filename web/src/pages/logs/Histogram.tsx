@@ -40,8 +40,9 @@ export function Histogram({ data, onZoom, fixed, onWhole }: Props) {
     setDrag(undefined)
     if (!data || !drag) return
     const [from, to] = [Math.min(...drag), Math.max(...drag)]
-    const first = Date.parse(data.points[0]?.ts ?? data.since)
-    const range = data.points.length * data.step_s * 1000
+    const points = wholeSteps(data)
+    const first = Date.parse(points[0]?.ts ?? data.since)
+    const range = points.length * data.step_s * 1000
     if (to - from > 0.01) onZoom(Math.round(first + from * range), Math.round(first + to * range))
   }
   const sums = sumsOf(data)
@@ -93,6 +94,13 @@ export function Histogram({ data, onZoom, fixed, onWhole }: Props) {
   )
 }
 
+/** Of the first step, a part may lie before the range: its bar would be too low. */
+function wholeSteps({ points, since }: Data): Data['points'] {
+  const [first] = points
+  const isCut = first !== undefined && points.length > 2 && Date.parse(first.ts) < Date.parse(since)
+  return isCut ? points.slice(1) : points
+}
+
 /** Three levels are enough to see: quiet, warnings, errors. */
 const levelsOf = ({ trace, debug, info, warn, error, fatal }: Data['points'][number]) => ({
   info: trace + debug + info,
@@ -113,7 +121,7 @@ function sumsOf(data: Data | undefined) {
 
 function drawBars(context: CanvasRenderingContext2D, width: number, height: number, data: Data | undefined) {
   context.clearRect(0, 0, width, height)
-  const points = data?.points ?? []
+  const points = data ? wholeSteps(data) : []
   const highest = Math.max(1, ...points.map(({ total }) => total))
   const step = width / Math.max(1, points.length)
   for (const [index, point] of points.entries()) {

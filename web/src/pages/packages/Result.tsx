@@ -39,13 +39,13 @@ function Action({ found }: { readonly found: Found }) {
   const { data: packages = [] } = usePackages()
   const install = useInstall()
   const start = (input: InstallInput) => install.mutate(input, { onError: (error) => showFailure(error) })
-  const isRunning = jobs.some(
+  const running = jobs.find(
     ({ subject, status }) => subject === found.name && (status === 'running' || status === 'queued'),
   )
-  if (isRunning)
+  if (running)
     return (
       <Tag tone="info" glyph="work">
-        {t('isInstalling')}
+        {t(running.kind === 'package_update' ? 'isUpdating' : 'isInstalling')}
       </Tag>
     )
   if (packages.some(({ name }) => name === found.name))

@@ -11,6 +11,7 @@ import { ToolNames } from '../../parts/content/ToolNames.tsx'
 import { VariantStrip } from '../../parts/content/VariantStrip.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { Repair } from '../../parts/repair/Repair.tsx'
+import { StartOutcome } from '../../parts/repair/StartOutcome.tsx'
 import { AddSample } from '../../parts/server/AddSample.tsx'
 import { AgentChoice } from '../../parts/server/AgentChoice.tsx'
 import { EnableDialog } from '../../parts/server/EnableDialog.tsx'
@@ -26,6 +27,14 @@ const remote = (state: HttpServer['auth']['state'], enabled = true) =>
   ({ id: 'figma', name: 'figma', type: 'http', enabled, auth: { state, method: 'login' } }) as HttpServer &
     Server
 const UNTRIED = { health: { state: 'not_tried' } } as Server
+const STARTED = {
+  name: 'github',
+  type: 'stdio',
+  status: 'running',
+  tool_count: 2,
+  health: {},
+  last_error: null,
+} as Server
 const LOCAL = { id: 'github', name: 'github', type: 'stdio' } as Server
 
 const VALUES = [
@@ -113,6 +122,7 @@ export function ServerParts() {
           <Repair action={{ kind: 'pull_image', image: 'node:22' }} server={LOCAL} size="xs" />
           <Repair action={{ kind: 'start' }} server={LOCAL} size="xs" look="quiet" />
         </div>
+        <StartOutcome server={STARTED} />
         <AgentChoice chosen={undefined} onChange={() => {}} />
         <ServerBoxes chosen={[]} onToggle={() => {}} />
         <div>
@@ -129,7 +139,13 @@ export function ServerParts() {
         <ConnectChoices value={{ all: false, keepNames: false }} had={3} onChange={() => {}} />
         <FilePreview file={CONNECTED} />
         <BeforeAfter agentType="cursor" change={WIDER} />
-        <VariantStrip own="memory-cursor" other="memory" agents={['Claude Code']} values={VALUES} />
+        <VariantStrip
+          own="memory-cursor"
+          other="memory"
+          ownAgents={['Cursor']}
+          agents={['Claude Code']}
+          values={VALUES}
+        />
         <BeforeAfterTable label="Servers and names">
           <BeforeAfterRow
             label="Servers"

@@ -1,8 +1,10 @@
 import { ApiError, Unreachable } from '../../data/api.ts'
+import { Breakable } from '../../parts/content/Breakable.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { CauseStrip } from '../../parts/states/CauseStrip.tsx'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
 import { ErrorState, NeedsPermission } from '../../parts/states/ErrorState.tsx'
+import { FormError } from '../../parts/states/FormError.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import { t } from './messages.ts'
 import { Part } from './Part.tsx'
@@ -33,7 +35,10 @@ export function StateParts() {
       </Part>
       <Part title={t('error')}>
         <ErrorState error={PROBLEM} onRetry={() => {}} />
-        <ErrorState error={new Unreachable()} />
+        <p className="mono">
+          <Breakable text="npx -y @modelcontextprotocol/server-postgres" />
+        </p>
+        <FormError error={new Unreachable()} />
       </Part>
       <Part title={t('permission')}>
         <NeedsPermission />

@@ -6,7 +6,6 @@ import { type Server, useServer } from '../../data/servers.ts'
 import { useKeys } from '../../keyboard/keys.ts'
 import { usePageTitle } from '../../parts/content/PageHead.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
-import { Keys } from '../../parts/marks/Keys.tsx'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
 import { ErrorState } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
@@ -73,13 +72,10 @@ function Detail({ server }: { readonly server: Server }) {
       >
         <Tabs.List aria-label={t('tabs')} className={css.tabs ?? ''}>
           {TABS.map((name, index) => (
-            <Tabs.Tab key={name} value={name}>
+            <Tabs.Tab key={name} value={name} title={t('tabKey', { key: index + 1 })}>
               <span className={css.tab}>
                 {t(name)}
                 {counts[name] && <span className="xs muted">{counts[name]}</span>}
-                <span className={css.key} aria-hidden="true">
-                  <Keys of={String(index + 1)} />
-                </span>
               </span>
             </Tabs.Tab>
           ))}

@@ -11,6 +11,7 @@ export const t = texts('server', {
   config: 'Config',
   agents: 'Agents',
   showTab: 'Show {tab}',
+  tabKey: 'Key {key}',
   notFound: 'There is no server with this id',
   notFoundText: 'It may have been removed.',
   allServers: 'All servers',

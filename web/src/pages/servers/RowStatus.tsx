@@ -5,7 +5,6 @@ import { long } from '../../format/format.ts'
 import { StatusText } from '../../parts/marks/StatusText.tsx'
 import { Tag } from '../../parts/marks/Tag.tsx'
 import { useNow } from '../../parts/marks/Time.tsx'
-import { exitText } from '../../parts/server/cause.ts'
 import { t } from './messages.ts'
 import css from './ServerTable.module.css'
 
@@ -42,7 +41,11 @@ function Timed({ server }: { readonly server: Extract<Server, { type: 'stdio' }>
   if (next_retry_at !== null) {
     const left = Math.ceil((Date.parse(next_retry_at) - now) / 1000)
     const time = left > 0 ? long(left) : t('now')
-    return <StatusText server={server} detail={t('nextTry', { exit: exitOf(server) ?? '', time })} />
+    return (
+      <span className={css.status} title={t('nextTry', { time })}>
+        <StatusText server={server} detail={exitOf(server)} />
+      </span>
+    )
   }
   const since = long(Math.max(0, (now - Date.parse(started_at ?? '')) / 1000))
   const isDegraded = server.health.level === 'degraded'
@@ -51,5 +54,6 @@ function Timed({ server }: { readonly server: Extract<Server, { type: 'stdio' }>
 
 function exitOf(server: Server): string | undefined {
   if (server.type === 'http' || !server.last_exit || !['backoff', 'failed'].includes(server.status)) return
-  return exitText(server.last_exit)
+  const { code, signal } = server.last_exit
+  return signal ?? t('exit', { code: code ?? 0 })
 }

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useAgents } from '../../data/agents.ts'
 import { type ImportItem, importServers, useImportable } from '../../data/first-run/first-run.ts'
 import { stopTrying, type Trial, tryEach, useTrials } from '../../data/first-run/trials.ts'
+import { useShort } from '../../data/live/home-folder.ts'
 import { type Server, useServers } from '../../data/servers.ts'
 import { VariantStrip } from '../../parts/content/VariantStrip.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
@@ -136,6 +137,12 @@ function ServerRow({ item, server, trial, isChosen, onChoose }: RowProps) {
   const [isOpen, setOpen] = useState(false)
   const { name, command, args, url, found_in, variants, outcome, reason, approved } = item
   const nameOf = (type: string) => agents.find(({ agent_type }) => agent_type === type)?.name ?? type
+  const short = useShort()
+  const placeOf = ({
+    agent_type,
+    project,
+  }: Pick<ImportItem['found_in'][number], 'agent_type' | 'project'>) =>
+    project === null ? nameOf(agent_type) : `${nameOf(agent_type)}, ${short(project)}`
   const types = [...new Set(found_in.map(({ agent_type }) => agent_type))]
   const canChoose = outcome === 'created'
   return (
@@ -180,7 +187,8 @@ function ServerRow({ item, server, trial, isChosen, onChoose }: RowProps) {
               key={`${agent_type} ${scope} ${project}`}
               own={name}
               other={other}
-              agents={[nameOf(agent_type)]}
+              ownAgents={found_in.slice(0, 1).map(placeOf)}
+              agents={[placeOf({ agent_type, project })]}
               values={values}
             />
           ))}

@@ -81,10 +81,11 @@ function drawBeats(context: CanvasRenderingContext2D, beats: readonly Beat[], wi
   context.clearRect(0, 0, width, height)
   const [pulse, error] = [token('g-pulse'), token('g-err')]
   const most = Math.max(4, ...beats.map(({ calls }) => calls))
+  const isUsed = beats.some(({ calls }) => calls > 0) // a server that nobody calls misses nothing while it is down
   beats.forEach(({ calls, errors, down }, index) => {
     const x = index * STEP
     context.fillStyle = errors > 0 ? error : pulse
-    if (down) {
+    if (down && isUsed) {
       context.strokeStyle = error
       context.lineWidth = 1
       context.strokeRect(x + 0.5, BASE - 4.5, BAR - 1, 4)

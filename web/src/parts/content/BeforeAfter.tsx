@@ -100,6 +100,7 @@ export function BeforeAfter({ agentType, change }: Props) {
                   <VariantStrip
                     own={server_id}
                     other={variant.server_id}
+                    ownAgents={[agent]}
                     agents={variant.agents.map(nameOf)}
                     values={variant.values}
                   />

@@ -15,7 +15,7 @@ import { texts } from '../../i18n/texts.ts'
 import { Act } from '../controls/Act.tsx'
 import { Seg } from '../controls/Seg.tsx'
 import { showDone, showFailure, showUndo } from '../controls/toasts.tsx'
-import { ErrorState } from '../states/ErrorState.tsx'
+import { FormError } from '../states/FormError.tsx'
 import { Skeleton } from '../states/Skeleton.tsx'
 import { BeforeAfter } from './BeforeAfter.tsx'
 import { DiffView } from './DiffView.tsx'
@@ -199,7 +199,7 @@ export function FileChangeDialog({ title, action: given, onClose }: Props) {
         {isConnect && (
           <ConnectChoices value={choice} had={changed[0]?.gateway?.before.servers} onChange={setChoice} />
         )}
-        {error && <ErrorState error={error} />}
+        <FormError error={error} />
         {!data && !error && <Skeleton rows={5} height={20} />}
         {data && changed.length === 0 && <p className="muted">{t('nothing')}</p>}
         {changed.map((file) => (

@@ -9,6 +9,7 @@ const t = texts('variant', {
     other: '{whose} {other} differs in {count} values, so both are kept:',
   },
   of: '{agents}’s',
+  side: '{name} ({agents})',
   another: 'Another server,',
   none: 'not set',
   same: 'the same secret',
@@ -22,13 +23,15 @@ interface Props {
   readonly own: string
   /** The one of the same name that is not. */
   readonly other: string
-  /** The names of the agents that have it. */
+  /** Whose server is used: agents, files. */
+  readonly ownAgents: readonly string[]
+  /** Whose server the other one is. */
   readonly agents: readonly string[]
   readonly values: readonly ComparedValue[]
 }
 
 /** Two servers of one name: the values that differ. Secrets are only said to be the same or different. */
-export function VariantStrip({ own, other, agents, values }: Props) {
+export function VariantStrip({ own, other, ownAgents, agents, values }: Props) {
   const short = useShort()
   const count = values.filter(({ secret }) => secret !== 'same').length
   const whose = agents.length === 0 ? t('another') : t('of', { agents: agents.join(', ') })
@@ -44,11 +47,11 @@ export function VariantStrip({ own, other, agents, values }: Props) {
             {secret === null ? (
               <>
                 <dd className={css.pair}>
-                  <span>{other}</span>
+                  <span>{sideOf(other, agents)}</span>
                   {shown(theirs)}
                 </dd>
                 <dd className={css.pair}>
-                  <b>{own}</b>
+                  <b>{sideOf(own, ownAgents)}</b>
                   {shown(mine)}
                 </dd>
               </>
@@ -61,3 +64,7 @@ export function VariantStrip({ own, other, agents, values }: Props) {
     </div>
   )
 }
+
+/** Both may have the same name. */
+const sideOf = (name: string, agents: readonly string[]): string =>
+  agents.length === 0 ? name : t('side', { name, agents: agents.join(', ') })

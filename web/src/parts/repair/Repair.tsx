@@ -10,7 +10,7 @@ import { showDone, showFailure } from '../controls/toasts.tsx'
 import { SignIn } from '../server/SignIn.tsx'
 import { t } from './messages.ts'
 import { labelOf, routeOf } from './repairs.ts'
-import { openSecretDialog } from './secret-dialog.ts'
+import { openValueDialog } from './value-dialog.ts'
 
 interface Look {
   readonly size?: 'xs' | 'sm'
@@ -43,13 +43,14 @@ export function Repair({ action, server, onOpen, ...look }: Props) {
     )
   switch (action.kind) {
     case 'set_secret':
+    case 'set_variable':
       return (
         <Act
           {...look}
           changes
           onClick={() => {
-            openSecretDialog({ name: action.name, server })
             onOpen?.()
+            openValueDialog({ action, server })
           }}
         >
           {labelOf(action)}

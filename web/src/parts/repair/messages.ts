@@ -34,6 +34,9 @@ export const t = texts('repair', {
   rotate_token: 'Change the token',
   see_settings: 'Show the settings',
   started: 'Starting {name}',
+  notStarted: '{name} did not start. {message}',
+  runs: { one: '{name} runs, with {count} tool', other: '{name} runs, with {count} tools' },
+  starting: 'Starting {name}…',
   works: '{name} answers',
   fails: '{name} does not answer',
 })

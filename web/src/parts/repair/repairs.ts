@@ -29,8 +29,6 @@ export function routeOf(action: RepairAction, serverId: string): string | undefi
   const field = (name: string) => `${server}?tab=config&field=${encodeURIComponent(name)}`
   const find = (name: string) => `/packages?q=${encodeURIComponent(name)}`
   switch (action.kind) {
-    case 'set_variable':
-      return field(`env.${action.name}`)
     case 'edit_variables':
       return field(action.name === null ? 'env' : `env.${action.name}`)
     case 'set_environment':

@@ -23,6 +23,7 @@ export function AgentChoice({ chosen, onChange, gatewayOnly = false }: Props) {
   if (agents.length === 0) return <p className="muted sm">{t(gatewayOnly ? 'noneConnected' : 'noAgents')}</p>
   return (
     <div className={css.agents}>
+      <p className="muted sm">{t('seenBy')}</p>
       {agents.map((agent) => (
         <div key={agent.agent_type} className={css.agent}>
           <Checkbox
@@ -36,7 +37,9 @@ export function AgentChoice({ chosen, onChange, gatewayOnly = false }: Props) {
         </div>
       ))}
       {leaving.length > 0 && (
-        <p className="warn sm">{t('leaving', { agents: leaving.map(({ name }) => name).join(', ') })}</p>
+        <p className="warn sm">
+          {t('leaving', { count: leaving.length, agents: leaving.map(({ name }) => name).join(', ') })}
+        </p>
       )}
     </div>
   )
@@ -50,5 +53,10 @@ function How({ agent }: { readonly agent: Agent }) {
   const file = agent.scopes.find(({ scope }) => scope === 'user') ?? agent.scopes[0]
   if (usesGateway(agent) && !agent.keeps_names)
     return <span className="sm muted">{t(followsAll(agent) ? 'follows' : 'ownChoice')}</span>
-  return <span className="sm muted mono">{short(file?.path ?? '')}</span>
+  const path = (
+    <span key="file" className="mono">
+      {short(file?.path ?? '')}
+    </span>
+  )
+  return <span className="sm muted">{t.rich('writesFile', { file: path })}</span>
 }

@@ -9,7 +9,7 @@ import type { Server } from '../../data/servers.ts'
 import { DiffView } from '../content/DiffView.tsx'
 import { Act } from '../controls/Act.tsx'
 import { showDone } from '../controls/toasts.tsx'
-import { ErrorState } from '../states/ErrorState.tsx'
+import { FormError } from '../states/FormError.tsx'
 import css from './EnableDialog.module.css'
 import { t } from './messages.ts'
 
@@ -70,7 +70,7 @@ export function EnableDialog({ servers, chosen: first = [], onClose }: Props) {
           ))}
         </div>
         {previews.map(({ data }) => data && <DiffView key={data.path} path={data.path} diff={data.diff} />)}
-        {failed && <ErrorState error={failed} />}
+        <FormError error={failed} />
         {files.length > 0 && <p className="muted sm">{t('backups')}</p>}
         <div className="dialog-foot">
           <Act look="quiet" size="md" onClick={onClose}>

@@ -38,9 +38,15 @@ export const t = texts('server-parts', {
   enableTitle: { one: 'Enable {name} in agents', other: 'Enable {count} servers in agents' },
   noAgents: 'No agent was found on this computer.',
   noneConnected: 'No agent is connected to the gateway. Enable it in agents afterwards.',
-  follows: 'follows all servers',
-  ownChoice: 'has a choice of its own',
-  leaving: '{agents} will no longer follow all servers: those that are added later are off.',
+  seenBy: 'The agents with a tick can use the new server.',
+  follows: 'follows all servers: it can use each new one without being asked',
+  ownChoice: 'can use only the servers that are ticked for it',
+  writesFile: 'gets an entry in {file}; you see the change before it is written',
+  leaving: {
+    one: '{agents} stops following all servers. It keeps those that it has now, and a server that you add later is off until you tick it.',
+    other:
+      '{agents} stop following all servers. They keep those that they have now, and a server that you add later is off until you tick it.',
+  },
   gateway: 'through the gateway; no file is written',
   unreadable: 'its file cannot be read',
   cancel: 'Cancel',

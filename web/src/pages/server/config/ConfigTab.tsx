@@ -5,8 +5,9 @@ import type { Server } from '../../../data/servers.ts'
 import { useSession } from '../../../data/session.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
 import { showDone } from '../../../parts/controls/toasts.tsx'
+import { StartOutcome } from '../../../parts/repair/StartOutcome.tsx'
 import { CauseStrip } from '../../../parts/states/CauseStrip.tsx'
-import { ErrorState } from '../../../parts/states/ErrorState.tsx'
+import { FormError, fieldProblems } from '../../../parts/states/FormError.tsx'
 import { useUnsaved } from '../../../url/leaving.ts'
 import { useSearchState } from '../../../url/search-state.ts'
 import { search } from '../search.ts'
@@ -16,7 +17,6 @@ import { confinementIn, definitionOf, parseDefinition } from './definition.ts'
 import { useDraft } from './draft.ts'
 import { Fields } from './Fields.tsx'
 import { t } from './messages.ts'
-import { StartOutcome } from './StartOutcome.tsx'
 
 const TrialDialog = lazy(async () => ({ default: (await import('../trial/TrialDialog.tsx')).TrialDialog }))
 
@@ -93,7 +93,7 @@ export function ConfigTab({ server }: { readonly server: Server }) {
           <div className="card-head">
             <h2>{t('form')}</h2>
           </div>
-          <Fields server={server} draft={draft} onChange={edit} />
+          <Fields server={server} draft={draft} problems={fieldProblems(change.error)} onChange={edit} />
         </section>
         <section className="card" aria-label={t('json')}>
           <div className="card-head">
@@ -117,7 +117,7 @@ export function ConfigTab({ server }: { readonly server: Server }) {
           </div>
         </section>
       </div>
-      {change.error && <ErrorState error={change.error} />}
+      <FormError error={change.error} />
       {isStarted && <StartOutcome server={server} />}
       <div className={css.bar}>
         {count > 0 && (

@@ -14,11 +14,13 @@ import { Values } from './Values.tsx'
 interface Props {
   readonly server: Server
   readonly draft: Definition
+  /** What is wrong, by field. */
+  readonly problems: Readonly<Record<string, string>>
   readonly onChange: (change: Definition) => void
 }
 
 /** The fields that people change. All others are in the JSON. */
-export function Fields({ server, draft, onChange }: Props) {
+export function Fields({ server, draft, problems, onChange }: Props) {
   const { mayChange } = useSession()
   const form = useRef<HTMLFieldSetElement>(null)
   const [{ field }] = useSearchState(search)
@@ -34,6 +36,7 @@ export function Fields({ server, draft, onChange }: Props) {
       placeholder={placeholder}
       value={String(draft[name] ?? '')}
       data-field={name}
+      error={problems[name]}
       onChange={({ currentTarget: { value } }) =>
         onChange({ [name]: name === 'cwd' && value === '' ? null : value })
       }
@@ -116,7 +119,7 @@ export function Fields({ server, draft, onChange }: Props) {
 const MODES = ['on_demand', 'eager', 'manual'] as const
 const POLICIES = ['on_failure', 'always', 'never'] as const
 
-function Limits({ server, draft, onChange }: Props) {
+function Limits({ server, draft, onChange }: Omit<Props, 'problems'>) {
   const { mayChange } = useSession()
   const timeouts = (draft.timeouts ?? {}) as Readonly<Record<string, number | null>>
   const restart = (draft.restart ?? {}) as Readonly<Record<string, unknown>>

@@ -44,9 +44,6 @@ export const t = texts('server-config', {
   notKept:
     'The page was loaded again. Values that may be secrets are not kept over a reload. Type them again:',
   understood: 'Understood',
-  notStarted: '{name} did not start. {message}',
-  started: { one: '{name} runs, with {count} tool', other: '{name} runs, with {count} tools' },
-  starting: 'Starting {name}…',
   suggestions: 'Named secrets',
   raw: 'Definition as JSON',
   default: 'default',

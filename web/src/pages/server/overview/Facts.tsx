@@ -3,6 +3,7 @@ import { useServerMetrics } from '../../../data/metrics.ts'
 import { useServerLogin } from '../../../data/server/server-login.ts'
 import type { Server } from '../../../data/servers.ts'
 import { percent, tokens } from '../../../format/format.ts'
+import { Breakable } from '../../../parts/content/Breakable.tsx'
 import { Act } from '../../../parts/controls/Act.tsx'
 import { Time } from '../../../parts/marks/Time.tsx'
 import { useSearchState } from '../../../url/search-state.ts'
@@ -96,10 +97,14 @@ function Launch({ server }: { readonly server: Local }) {
   return (
     <>
       <Fact name={t('commandFact')}>
-        <span className="mono">{[server.command, ...server.args].join(' ')}</span>
+        <span className="mono">
+          <Breakable text={[server.command, ...server.args].join(' ')} />
+        </span>
       </Fact>
       <Fact name={t('folder')}>
-        <span className="mono">{server.cwd ?? '~'}</span>
+        <span className="mono">
+          <Breakable text={server.cwd ?? '~'} />
+        </span>
       </Fact>
       <Values server={server} field="env" name={t('env')} values={server.env} />
       <Fact name={t('dropped')}>{t('lines', { count: server.log_lines_dropped })}</Fact>
@@ -122,7 +127,9 @@ function Reached({ server }: { readonly server: Remote }) {
   return (
     <>
       <Fact name={t('url')}>
-        <span className="mono">{server.url}</span>
+        <span className="mono">
+          <Breakable text={server.url} />
+        </span>
       </Fact>
       <Values server={server} field="headers" name={t('headers')} values={server.headers} />
     </>

@@ -105,7 +105,7 @@ function Changed({ server, notice }: ChangedProps) {
         )}
       </div>
       <p className={css.inside}>
-        {sentence(notice.text)} <span className="muted">{t('changedText')}</span>
+        {withoutTodo(sentence(notice.text))} <span className="muted">{t('changedText')}</span>
         {notice.evidence && <span className="mono muted"> {notice.evidence}</span>}
       </p>
       {diffs.length === 0 && <p className={`muted ${css.inside}`}>{t('noDiff')}</p>}
@@ -144,3 +144,6 @@ function Words({ diff: { tool, field, words } }: { readonly diff: ToolDiff }) {
     </figure>
   )
 }
+
+/** This is the page on which it is done. */
+const withoutTodo = (text: string): string => text.replace(/ Review them\.$/, '')

@@ -10,10 +10,12 @@ import { showDone, showFailure } from '../../../parts/controls/toasts.tsx'
 import { namesImage } from '../../../parts/isolation/isolation.ts'
 import { EnableDialog } from '../../../parts/server/EnableDialog.tsx'
 import { ErrorState } from '../../../parts/states/ErrorState.tsx'
+import { FormError, fieldProblems } from '../../../parts/states/FormError.tsx'
 import { askToLeave } from '../../../url/leaving.ts'
 import css from './Add.module.css'
 import { t } from './messages.ts'
 import { type Choices, NO_CHOICES, Options } from './Options.tsx'
+import { Placeholders, placeholdersOf } from './Placeholders.tsx'
 import { snippetOf } from './snippet.ts'
 import { Understood } from './Understood.tsx'
 
@@ -36,10 +38,16 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
     needsFile(agent) && choices.agents?.includes(agent.agent_type) ? [agent.agent_type] : [],
   )
   const secrets = items.flatMap(({ plain_secrets }) => plain_secrets)
+  const open = placeholdersOf(items)
+  const filled = (placeholder: string) => (choices.values[placeholder] ?? '') !== ''
+  const mayMove = secrets.length > 0 || open.some(({ text: of }) => filled(of))
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!isReady) return
     const { start_mode, move_secrets, cwd, variables, confinement, agents } = choices
+    const values = Object.fromEntries(
+      open.flatMap(({ text: of }) => (filled(of) ? [[of, choices.values[of] ?? '']] : [])),
+    )
     const env = Object.fromEntries(
       variables.filter((each) => each.name !== '').map((each) => [each.name.trim(), each.value]),
     )
@@ -48,9 +56,10 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
         snippet,
         name: name || undefined,
         start_mode,
-        move_secrets: move_secrets && secrets.length > 0,
+        move_secrets: move_secrets && mayMove,
         env,
         cwd,
+        values,
         confinement: only?.type === 'stdio' ? confinement : undefined,
         agents,
       },
@@ -80,9 +89,16 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
         />
         {error && snippet !== '' && <ErrorState error={error} />}
         {items.length > 0 && <Understood items={items} />}
-        {secrets.length > 0 && (
+        {open.length > 0 && (
+          <Placeholders
+            placeholders={open}
+            values={choices.values}
+            onChange={(values) => setChoices({ ...choices, values })}
+          />
+        )}
+        {mayMove && (
           <div>
-            <p className="warn sm">{t('secret', { where: secrets.join(', ') })}</p>
+            {secrets.length > 0 && <p className="warn sm">{t('secret', { where: secrets.join(', ') })}</p>}
             <Checkbox
               label={t('move')}
               checked={choices.move_secrets}
@@ -95,6 +111,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
         {items.length > 0 && (
           <Options
             choices={choices}
+            problems={fieldProblems(add.error)}
             onChange={(change) => setChoices({ ...choices, ...change })}
             single={
               only && {
@@ -113,7 +130,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
             <span className="mono">{only.url ?? [only.command, ...only.args].join(' ')}</span>
           </p>
         )}
-        {add.error && <ErrorState error={add.error} />}
+        <FormError error={add.error} />
         <div className="dialog-foot">
           <Act look="quiet" size="md" onClick={close}>
             {t('cancel')}

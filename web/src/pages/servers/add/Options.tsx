@@ -11,6 +11,8 @@ export interface Choices {
   readonly name: string
   readonly variables: readonly { readonly name: string; readonly value: string }[]
   readonly cwd: string
+  /** In place of the placeholders of the snippet, by their text. */
+  readonly values: Readonly<Record<string, string>>
   readonly start_mode: 'on_demand' | 'eager' | 'manual'
   /** Undefined: those of the setting, or of a container that the snippet runs. */
   readonly confinement: Confinement | undefined
@@ -22,6 +24,7 @@ export const NO_CHOICES: Choices = {
   name: '',
   variables: [],
   cwd: '',
+  values: {},
   start_mode: 'on_demand',
   confinement: undefined,
   agents: undefined,
@@ -31,6 +34,8 @@ export const NO_CHOICES: Choices = {
 interface Props {
   readonly choices: Choices
   readonly onChange: (change: Partial<Choices>) => void
+  /** What is wrong, by field. */
+  readonly problems: Readonly<Record<string, string>>
   /** Of the only server; with several there is nothing to name. */
   readonly single:
     | {
@@ -46,7 +51,7 @@ interface Props {
 const MODES = ['on_demand', 'eager', 'manual'] as const
 
 /** Name, variables, folder, start mode, isolation and agents. */
-export function Options({ choices, onChange, single }: Props) {
+export function Options({ choices, onChange, problems, single }: Props) {
   const { data: places } = usePlaces()
   return (
     <dl className={css.fields}>
@@ -56,6 +61,8 @@ export function Options({ choices, onChange, single }: Props) {
           <dd>
             <TextInput
               aria-label={t('name')}
+              data-field="name"
+              error={problems.name}
               placeholder={single.name}
               value={choices.name}
               onChange={({ currentTarget }) => onChange({ name: currentTarget.value })}
@@ -78,6 +85,8 @@ export function Options({ choices, onChange, single }: Props) {
           <dd>
             <TextInput
               aria-label={t('folder')}
+              data-field="cwd"
+              error={problems.cwd}
               placeholder={t('home')}
               value={choices.cwd}
               onChange={({ currentTarget }) => onChange({ cwd: currentTarget.value })}
