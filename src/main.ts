@@ -26,6 +26,7 @@ async function main(argv: readonly string[]): Promise<void> {
   return (await import('./cli/dispatch.ts')).dispatch(words, { file, startService })
 }
 
+if (process.env.HOME === '') delete process.env.HOME // then the system knows the folder of this user
 // The program that reads the output may end; the service continues.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})

@@ -172,6 +172,10 @@ const formatReads = (name: string, format: Format): [string, Read][] => [
 ]
 const known = new KnownSecrets()
 known.set('x', ['aaaaaaaaaaaaaaaaaaaab', 'key=key=key=key!', '          .'])
+known.set(
+  'long',
+  ['a', 'a b', '://', '\\"', '\n-'].flatMap((piece) => [piece.repeat(2000), `${piece.repeat(1500)}!`]),
+)
 const silent = createLog(() => {}, 'trace')
 const agent = AGENTS[0]
 const line = {

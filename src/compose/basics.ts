@@ -20,6 +20,7 @@ import { lockDataFolder } from '../store/instance-lock.ts'
 import { openVault } from '../store/open-vault.ts'
 import { openSecretStore } from '../store/secrets.store.ts'
 import { ServerTable } from '../store/servers.store.ts'
+import { DiskReserve } from '../store/sqlite/disk-space.ts'
 import type { Platform } from '../supervisor/platform/platform.ts'
 import type { Closer } from './closer.ts'
 import { type OpenStores, openLogging } from './logging.ts'
@@ -67,6 +68,7 @@ export async function openBasics(
   const startedAt = performance.now()
   const folder = config.folders.data
   const repairs = prepareDataFolder(folder)
+  new DiskReserve(folder).releaseForStart()
   const lock = lockDataFolder(folder, runningInstance)
   closer.add('the instance lock', () => lock.release())
   await assertPortFree(bind.address, config.port) // before a database is created

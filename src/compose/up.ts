@@ -38,13 +38,21 @@ export async function up(
   assertNodeVersion(process.platform, process.versions.node)
   const config = readConfig({
     flags,
-    platform: { os: process.platform, home: homedir(), env: process.env },
+    platform: { os: process.platform, home: homeFolder(), env: process.env },
     packageRoot: dirname(dirname(mainFile)),
   })
   const { onStarted, stop } = stopOnSignals()
   const onOpen = isQuiet ? printWarnings : printReady
   onStarted(await start(config, flags, mainFile, { onOpen, shutDown: () => stop('SIGTERM') }))
   return undefined
+}
+
+function homeFolder(): string {
+  try {
+    return homedir()
+  } catch (cause) {
+    throw configError('This user has no home folder; set HOME to a folder of your own', cause)
+  }
 }
 
 /** A refusal names the command for help as it is typed on this computer. */

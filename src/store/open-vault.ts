@@ -23,7 +23,7 @@ export async function openVault(database: ConfigurationDatabase, source: KeySour
   }
   const vault = new Vault(found ?? source.create())
   if (inUse) await assertKeyMatches(database, vault)
-  else await saveKeyCheck(database, vault)
+  else if (!(await isChecked(database, vault))) await saveKeyCheck(database, vault)
   return vault
 }
 
@@ -41,10 +41,14 @@ async function hasSecrets({ db }: ConfigurationDatabase): Promise<boolean> {
   return row.length + secret.length + call.length + login.length + client.length > 0
 }
 
+async function isChecked({ db }: ConfigurationDatabase, vault: Vault): Promise<boolean> {
+  const check = await db.selectFrom('meta').select('value').where('key', '=', KEY_CHECK).executeTakeFirst()
+  return opens(vault, KEY_CHECK, check?.value)
+}
+
 async function assertKeyMatches(database: ConfigurationDatabase, vault: Vault): Promise<void> {
   const { db } = database
-  const check = await db.selectFrom('meta').select('value').where('key', '=', KEY_CHECK).executeTakeFirst()
-  if (opens(vault, KEY_CHECK, check?.value)) return
+  if (await isChecked(database, vault)) return
   const rows = await db.selectFrom('tool_servers').select(['id', 'sealed_fields']).execute()
   const secrets = await db.selectFrom('secrets').selectAll().execute()
   const isRight =
@@ -75,5 +79,6 @@ function opensAny(vault: Vault, id: string, sealedFields: string): boolean {
 }
 
 async function saveKeyCheck(database: ConfigurationDatabase, vault: Vault): Promise<void> {
-  await database.put('meta', { key: KEY_CHECK, value: vault.seal(KEY_CHECK, 'toolroom') }, null)
+  const row = { key: KEY_CHECK, value: vault.seal(KEY_CHECK, 'toolroom') }
+  await database.put('meta', row, null, { frees: true }) // a start on a full disk needs it, too
 }

@@ -51,7 +51,10 @@ const LAST_OUTPUT_MS = 200
 /** Starts the process of a tool server. Rejects with a StartFailure. */
 export async function launch(options: Options): Promise<Launched> {
   const { definition, clean } = options
-  const child = await options.places.start(definition, options.mark)
+  const cleaned = (error: LastError) => cleanError(error, clean)
+  const child = await options.places.start(definition, options.mark).catch((error: unknown) => {
+    throw error instanceof StartFailure ? new StartFailure(cleaned(error.error), error.retry) : error
+  })
   const [stderr, noise] = [new Tail(), new Tail()]
   new LineReader(child.errors, LOG_LINE_MAX_BYTES, ({ bytes, cut }) => {
     const text = bytes.toString('utf8')
@@ -65,12 +68,6 @@ export async function launch(options: Options): Promise<Launched> {
   }
   const onLogText = (text: string) => options.onLine('mcp', text, 0)
   const client = options.connect({ input: child.input, output: child.output, onStrayLine, onLogText })
-  const cleaned = ({ code, message, hint, action }: LastError): LastError => ({
-    code,
-    message: clean(message),
-    hint: hint && clean(hint),
-    action: action && cleanAction(action, clean),
-  })
   return {
     pid: child.pid,
     ended: child.ended,
@@ -103,6 +100,17 @@ export async function launch(options: Options): Promise<Launched> {
     },
   }
 }
+
+/** The error without secrets, as everyone may read it. */
+export const cleanError = (
+  { code, message, hint, action }: LastError,
+  clean: Options['clean'],
+): LastError => ({
+  code,
+  message: clean(message),
+  hint: hint && clean(hint),
+  action: action && cleanAction(action, clean),
+})
 
 /** Undefined if what it names contains a secret: then it cannot be used. */
 function cleanAction(action: RepairAction, clean: Options['clean']): RepairAction | undefined {

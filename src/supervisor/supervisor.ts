@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Plan } from '../kernel/server-plan.ts'
 import type { Life, Resources, ServerState, StartOutcome } from '../kernel/server-state.ts'
 import { CallFailure } from '../mcp/protocol/call-failure.ts'
-import { launch, type McpConnection, type OnLine, type Streams } from './launcher.ts'
+import { cleanError, launch, type McpConnection, type OnLine, type Streams } from './launcher.ts'
 import type { Places } from './places/places.ts'
 import { ResourceSampler, SAMPLE_EVERY_MS, type Sampled } from './process/resource-sampler.ts'
 import { StartFailure } from './process/start-child.ts'
@@ -183,7 +183,7 @@ export class Supervisor<C extends McpConnection> {
       launch: async () => {
         const { program, cwd, confinement } = entry.plan
         const found = program(id)
-        if (!found.ok) throw new StartFailure(found.error, false)
+        if (!found.ok) throw new StartFailure(cleanError(found.error, clean), false)
         return launch({
           definition: { ...found, cwd, confinement, serverId: id.split('~')[0] ?? id }, // without the number of an instance,
           mark: `${this.#deps.mark}/${id}/`, // with a final slash, or the mark of `a` would be a prefix of that of `ab`

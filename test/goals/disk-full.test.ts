@@ -62,6 +62,20 @@ test.runIf(mayMount)(
 )
 
 test.runIf(mayMount)(
+  'R15: a full disk does not prevent a start, which takes the space of the reserve',
+  async () => {
+    const home = ownFolder()
+    const { fill, freeBytes } = smallDisk(join(home, 'data'), 24)
+    await (await openTestService({ home })).close()
+    fill()
+    expect(freeBytes()).toBe(0)
+    const service = await openTestService({ home })
+    onTestFinished(() => service.close())
+    expect((await service.inject('/api/health')).json()).toMatchObject({ status: 'degraded' })
+  },
+)
+
+test.runIf(mayMount)(
   'with 20 MiB free, every one of 20 audit rows and 100 lines can be read, nothing is dropped, and the health is ok',
   async () => {
     const home = ownFolder()

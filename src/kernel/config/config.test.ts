@@ -225,3 +225,14 @@ test('the help lists every setting', () => {
   const labels = settingRows().map(([label]) => label)
   expect(labels).toEqual(expect.arrayContaining(['--host', '--port', 'AUTH_TOKEN (no flag)', '--log-max-mb']))
 })
+
+test('a home folder that is no absolute path is refused, because it would be another one in each folder', () => {
+  for (const home of ['', 'home'])
+    expect(() =>
+      readConfig({
+        flags: readFlags([]),
+        platform: { os: 'linux', home, env: {} },
+        packageRoot: '/nowhere',
+      }),
+    ).toThrow(`HOME must be an absolute path, not ${JSON.stringify(home)}`)
+})

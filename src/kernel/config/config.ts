@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix, win32 } from 'node:path'
 import { parseEnv } from 'node:util'
 import { configError } from '../exit-codes.ts'
 import { readForeign } from '../files/foreign-file.ts'
@@ -44,6 +44,8 @@ export function readConfig({ flags, platform, packageRoot }: Input): Config {
   const outside = envSource(envFile ?? join(packageRoot, '.env'), envFile !== undefined)
   const home = firstOf([...given, outside], 'toolroom_home')
   const folders = foldersOf(platform, typeof home === 'string' ? home : undefined)
+  if (![posix, win32].some(({ isAbsolute }) => isAbsolute(folders.data) && isAbsolute(folders.config)))
+    throw configError(`HOME must be an absolute path, not ${JSON.stringify(platform.home)}`)
   const envFiles =
     envFile === undefined ? [inDataFolder(envSource(join(folders.data, '.env'), false)), outside] : [outside]
   const sources = [...given, ...envFiles, inDataFolder(fileSource(join(folders.data, 'config.json')))]

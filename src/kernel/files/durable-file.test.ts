@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs, { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { makeFolder, writeDurably } from './durable-file.ts'
@@ -10,6 +10,12 @@ import { makeFolder, writeDurably } from './durable-file.ts'
 test('a folder is made with the folders above it', () => {
   const folder = join(ownFolder(), 'a', 'b', 'c')
   makeFolder(folder)
+  makeFolder(folder)
+  expect(existsSync(folder)).toBe(true)
+})
+
+test('a folder is made with the folders above it, also by a path from the working folder', () => {
+  const folder = join(relative(process.cwd(), ownFolder()), 'a', 'b')
   makeFolder(folder)
   expect(existsSync(folder)).toBe(true)
 })

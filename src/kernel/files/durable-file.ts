@@ -54,7 +54,7 @@ export function markFolder(folder: string): void {
 export function makeFolder(path: string): void {
   const made = mkdirSync(path, { recursive: true, mode: 0o700 })
   if (made === undefined || IS_WINDOWS) return // there, `made` has another form than `path`, and no folder is synced
-  const top = dirname(made)
+  const top = dirname(resolve(made))
   for (let folder = resolve(path); folder !== top; folder = dirname(folder)) syncFolder(dirname(folder))
 }
 

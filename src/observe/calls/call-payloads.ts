@@ -165,7 +165,7 @@ export interface KeptPayload {
 
 /** Of the arguments, and of the result. */
 const MAX_KEPT_BYTES = 64 * 1024
-/** Longer than a secret. It is read and redacted beyond the limit, so that no part of a secret is left at the cut. */
+/** Longer than most secrets. It is read and redacted beyond the limit, so that no part of one is left at the cut. */
 const MARGIN_BYTES = 8 * 1024
 /** The part of a payload that is needed to keep it. */
 const MAX_READ_BYTES = MAX_KEPT_BYTES + MARGIN_BYTES
@@ -179,7 +179,9 @@ function keptJson(json: string, secrets: KnownSecrets): KeptJson {
 }
 
 function beginning(json: string, secrets: KnownSecrets): KeptJson {
-  const clean = Buffer.from(isHarmless(json, secrets) ? json : redactText(json, secrets))
+  const isCut = Buffer.byteLength(json) >= MAX_READ_BYTES
+  const read = isCut ? `${json.replace(/\uFFFD+$/, '')}…` : json
+  const clean = Buffer.from(isHarmless(read, secrets) ? read : redactText(read, secrets))
   const end = Math.max(0, Math.min(MAX_KEPT_BYTES, clean.length - MARGIN_BYTES))
   return { text: clean.toString('utf8', 0, end).replace(/\uFFFD+$/, ''), cut: true, redacted: true }
 }

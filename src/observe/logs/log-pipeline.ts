@@ -190,7 +190,9 @@ export class LogPipeline {
 /** Removes terminal sequences, masks known secrets, then text that looks like a secret, and cuts the line to size. */
 export function redactEntry(entry: LogEntry, secrets: KnownSecrets, repeat = 1): StoredEntry {
   const clean = (text: string) => redactText(text, secrets)
-  const { text, truncated } = cut(clean(entry.message), entry.cut ?? 0)
+  const missing = entry.cut ?? 0
+  const message = missing > 0 ? clean(`${entry.message}…`).slice(0, -1) : clean(entry.message)
+  const { text, truncated } = cut(message, missing)
   // Every field by name: object spread takes three times the memory, and thousands of lines may wait.
   return {
     ts: entry.ts,

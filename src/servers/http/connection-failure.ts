@@ -10,12 +10,19 @@ export interface ConnectionFailure {
   readonly action?: RepairAction | undefined
 }
 
-export function failureOf(error: unknown): ConnectionFailure {
-  if (!(error instanceof Error)) return { code: 'error', message: String(error), hint: null, action: CHECK }
-  const { code, hint, retryAfterS, action } = error as Error & Partial<ConnectionFailure>
-  const known = typeof code === 'string' ? code : error instanceof CallFailure ? error.reason : 'error'
-  const { message } = error
-  return { code: known, message, hint: hint ?? null, retryAfterS, action: action ?? repairOf(known) }
+/** `redact` masks secrets: the host of a URL may contain one. */
+export function failureOf(error: unknown, redact: (text: string) => string): ConnectionFailure {
+  const code = codeOf(error)
+  if (!(error instanceof Error)) return { code, message: redact(String(error)), hint: null, action: CHECK }
+  const { hint = null, retryAfterS, action } = error as Error & Partial<ConnectionFailure>
+  const said = { message: redact(error.message), hint: hint && redact(hint) }
+  return { code, ...said, retryAfterS, action: action ?? repairOf(code) }
+}
+
+export function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'error'
+  const { code } = error as Error & Partial<ConnectionFailure>
+  return typeof code === 'string' ? code : error instanceof CallFailure ? error.reason : 'error'
 }
 
 const CHECK: RepairAction = { kind: 'check' }

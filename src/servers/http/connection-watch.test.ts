@@ -27,6 +27,7 @@ test('the time of the next check follows a change of the system time', () => {
     beginTry: () => () => {},
     facts: new FactBus(() => {}),
     intervalMs: 60_000,
+    redact: (text) => text,
     now: () => Date.now() + clock.changedMs,
     random: () => 0.99,
   })

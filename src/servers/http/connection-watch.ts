@@ -21,6 +21,8 @@ export interface ConnectionWatchDeps {
   readonly intervalMs: number
   /** Called when a connection or a check begins. What it returns is called with its result. */
   readonly beginTry: (id: string) => Tried
+  /** Masks secrets. */
+  readonly redact: (text: string) => string
   readonly now: () => number
   readonly random: () => number
 }
@@ -166,11 +168,11 @@ export class ConnectionWatch {
       const fresh = this.#remote === undefined
       remote = await this.connected(CHECK_MS)
       if (!fresh) await remote.refresh(CHECK_MS)
-      tried(remote.listError ? lastErrorOf(remote.listError) : null)
+      tried(remote.listError ? this.#lastErrorOf(remote.listError) : null)
       this.#recordListed(remote, tookMs())
     } catch (error) {
-      const failure = failureOf(error)
-      tried(lastErrorOf(error))
+      const failure = failureOf(error, this.#deps.redact)
+      tried(this.#lastErrorOf(error))
       if (remote?.listError && failure.code !== 'timeout') this.#recordListed(remote, tookMs())
       else {
         if (!NEEDS_USER.includes(failure.code)) this.#disconnect() // a refusal says nothing about other requests
@@ -181,7 +183,7 @@ export class ConnectionWatch {
 
   /** A server that answers, but cannot list its tools, stays connected: its calls may work. */
   #recordListed({ listError }: HttpMcpClient, tookMs: number): void {
-    this.#record(listError ? failureOf(listError) : null, tookMs, true)
+    this.#record(listError ? failureOf(listError, this.#deps.redact) : null, tookMs, true)
   }
 
   /** The result of a test that a user starts counts as a check. */
@@ -226,10 +228,10 @@ export class ConnectionWatch {
     try {
       await remote.connect(timeoutMs)
       onReset()
-      tried(remote.listError ? lastErrorOf(remote.listError) : null)
+      tried(remote.listError ? this.#lastErrorOf(remote.listError) : null)
       return remote
     } catch (error) {
-      tried(lastErrorOf(error))
+      tried(this.#lastErrorOf(error))
       void remote.close()
       if (this.#opened === remote) this.#remote = undefined // unless the definition has changed meanwhile
       throw error
@@ -298,9 +300,9 @@ export class ConnectionWatch {
     this.#dueAt = performance.now() + ms
     this.#timer = setTimeout(() => void this.#check(), ms).unref()
   }
-}
 
-function lastErrorOf(error: unknown): LastError {
-  const { code, message, hint } = failureOf(error)
-  return { code, message, hint }
+  #lastErrorOf(error: unknown): LastError {
+    const { code, message, hint } = failureOf(error, this.#deps.redact)
+    return { code, message, hint }
+  }
 }

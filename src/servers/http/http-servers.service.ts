@@ -41,7 +41,7 @@ type Connection = Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | '
 
 type Tested = Pick<HttpServer, 'id' | 'url' | 'headers' | 'transport'>
 
-interface Deps extends RegistryDeps<HttpServer>, Omit<ConnectionWatchDeps, 'beginTry'> {
+interface Deps extends RegistryDeps<HttpServer>, Omit<ConnectionWatchDeps, 'beginTry' | 'redact'> {
   /** Tests a connection step by step. Never rejects, and takes at most 10 s. */
   readonly testConnection: (
     options: Connection,
@@ -79,16 +79,23 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
     ]
   }
 
+  /** Exactly the known secrets: the sentences are our own. */
+  readonly #redact = (text: string): string => this.deps.secrets.redact(text)
+
   protected shown(server: HttpServer) {
     return definitionOf(server)
   }
 
   protected upstreamFor(server: HttpServer): HttpUpstream {
     const { catalogues, calls, logins } = this.deps
-    const watch = new ConnectionWatch(server, { ...this.deps, beginTry: (id) => this.#beginTry(id) })
+    const watch = new ConnectionWatch(server, {
+      ...this.deps,
+      redact: this.#redact,
+      beginTry: (id) => this.#beginTry(id),
+    })
     this.#watches.set(server.id, watch)
     const judge = (current: HttpServer) => judgeHttp(this.#judgedOf(current))
-    return new HttpUpstream(server, { watch, catalogues, calls, logins, judge })
+    return new HttpUpstream(server, { watch, catalogues, calls, logins, judge, redact: this.#redact })
   }
 
   protected digestOf(server: HttpServer): string {
@@ -274,7 +281,13 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
     const authorizer = authorizerOf?.(resolved)
     const report = await testConnection({ url, headers, transport, ...(authorizer && { authorizer }) })
     const { error } = report
-    return { ...report, error: error && errorView({ ...error, action: repairOf(error.code) }) }
+    const steps = report.steps.map((step) => ({ ...step, detail: this.#redact(step.detail) }))
+    const shown = error && {
+      code: error.code,
+      message: this.#redact(error.message),
+      hint: error.hint && this.#redact(error.hint),
+    }
+    return { ...report, steps, error: shown && errorView({ ...shown, action: repairOf(shown.code) }) }
   }
 }
 

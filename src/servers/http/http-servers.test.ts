@@ -140,3 +140,31 @@ test.each([
     code: 'invalid_input',
   })
 })
+
+test('a secret in the host of a URL appears nowhere when the connection fails (safety goal R24)', async () => {
+  const env = { HTTPS_PROXY: 'http://127.0.0.1:9' } // fails at once, and its hint names the host
+  const service = await openTestService({ env })
+  const secret = 'Canary-Tenant-77'
+  await service.inject({ method: 'PUT', url: '/api/secrets/TENANT', headers, body: { value: secret } })
+  await add(service, { name: 'Docs', url: `https://$\{secret:TENANT}.invalid/mcp` })
+  const call = {
+    method: 'POST',
+    url: '/api/servers/docs/tools/x/call',
+    headers,
+    body: { arguments: {} },
+  } as const
+  const replies = [
+    await service.inject({ method: 'POST', url: `${url}/docs/test`, headers }),
+    await service.inject(call),
+    await service.inject({ method: 'POST', url: `${url}/docs/login`, headers, body: {} }),
+    await service.inject(`${url}/docs`),
+    await service.inject('/api/servers/docs'),
+    await service.inject('/api/logs'),
+    await service.inject('/api/calls'),
+    await service.inject({ url: `${url}/docs/login`, headers }),
+  ]
+  const error = { code: 'proxy_failed', hint: expect.stringContaining('list ***.invalid in NO_PROXY') }
+  expect(replies[0]?.json()).toMatchObject({ ok: false, error })
+  expect(replies[3]?.json()).toMatchObject({ last_error: error })
+  for (const { body } of replies) expect(body.toLowerCase()).not.toContain(secret.toLowerCase())
+})

@@ -8,7 +8,7 @@ import { refuseUnknownTool, requestMs } from '../shared/call-recorder.ts'
 import type { Judgement } from '../shared/judgement.ts'
 import type { RelayedRequest, ToolCall, Trouble, Upstream } from '../shared/upstream.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../shared/upstreams.ts'
-import { failureOf } from './connection-failure.ts'
+import { codeOf, failureOf } from './connection-failure.ts'
 import type { ConnectionState, ConnectionWatch } from './connection-watch.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import { awaitLogin, isLoginMissing, type LoginPort, loginNeeded } from './login-wait.ts'
@@ -17,6 +17,7 @@ interface Deps extends UpstreamDeps {
   readonly watch: ConnectionWatch
   readonly logins: LoginPort
   readonly judge: (server: HttpServer) => Judgement
+  readonly redact: (text: string) => string
 }
 
 type Sending = (remote: HttpMcpClient, leftMs: number) => Promise<CallResult>
@@ -139,7 +140,7 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     request: Sending,
   ): Promise<CallResult> {
     const { server, deps } = this
-    if (!isLoginMissing(error, server, deps.logins)) throw asAppError(what, error)
+    if (!isLoginMissing(error, server, deps.logins)) throw this.#failed(what, error)
     await this.#login(options)
     try {
       return await this.#using(options.timeoutMs, request)
@@ -168,7 +169,11 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     const { server, deps } = this
     return isLoginMissing(error, server, deps.logins)
       ? loginNeeded(server, deps.logins)
-      : asAppError(what, error)
+      : this.#failed(what, error)
+  }
+
+  #failed(what: string, error: unknown): unknown {
+    return asAppError(what, error, this.deps.redact)
   }
 
   /** When the server has lost the session, it has not processed the request, which is repeated over a new connection. */
@@ -179,7 +184,7 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     try {
       return await request(remote, left())
     } catch (error) {
-      if (failureOf(error).code !== 'session_lost') throw error
+      if (codeOf(error) !== 'session_lost') throw error
       const next = await this.#connected(left())
       if (next === remote) throw error // the handshake was repeated already
       return request(next, left())
@@ -195,10 +200,10 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
 }
 
 /** Failures of the HTTP connection. Failures of the call itself are handled alike for both kinds of server. */
-function asAppError(what: string, error: unknown): unknown {
+function asAppError(what: string, error: unknown, redact: (text: string) => string): unknown {
   if (error instanceof AppError || error instanceof CallFailure) return error
   if (!(error instanceof Error) || !('code' in error)) return error
-  const { code, message, hint } = failureOf(error)
+  const { code, message, hint } = failureOf(error, redact)
   const late = code === 'timeout' || code === 'connect_timeout'
   return new AppError(late ? 'call_timeout' : 'call_failed', `${what} failed: ${message}`, {
     ...(hint !== null && { hint }),

@@ -4,7 +4,7 @@ import { isObject } from '../../kernel/json/json-checks.ts'
 import { CallFailure } from '../../mcp/protocol/call-failure.ts'
 import type { CallOptions } from '../../mcp/protocol/call-options.ts'
 import { plainOf } from '../../mcp/protocol/raw-json.ts'
-import { failureOf } from './connection-failure.ts'
+import { codeOf } from './connection-failure.ts'
 
 /** What is needed of the logins at HTTP servers. */
 export interface LoginPort {
@@ -29,7 +29,7 @@ const REFUSED = ['auth_required', 'forbidden']
 
 /** Whether a request failed because the server needs a login. */
 export const isLoginMissing = (error: unknown, { id }: Refused, logins: LoginPort): boolean =>
-  REFUSED.includes(failureOf(error).code) && logins.needsLogin(id)
+  REFUSED.includes(codeOf(error)) && logins.needsLogin(id)
 
 /**
  * Asks the client of a call to open the login page, and waits for the login. Rejects with `login_needed` when the client

@@ -129,7 +129,9 @@ export class LoginStarter {
 
   #refusal(server: LoginServer, error: unknown): unknown {
     if (!(error instanceof OAuthFailure)) return error
-    const { code, message, hint } = error
+    const redact = (text: string) => this.#context.deps.secrets.redact(text)
+    const { code } = error
+    const [message, hint] = [redact(error.message), redact(error.hint)]
     if (code === 'unavailable') return new AppError('login_unavailable', message, { hint, cause: error })
     const { of, changed } = this.#context
     of(server.id).refuse(error)

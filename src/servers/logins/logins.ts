@@ -144,7 +144,14 @@ export class Logins {
       if (record) secrets.set(secretsOwner(id), secretsOf(record))
       this.#changed(id)
     }
-    const login = new ServerLogin(id, { store, now, warn, flow: this.#context.flow, onChange })
+    const login = new ServerLogin(id, {
+      store,
+      now,
+      warn,
+      redact: (text) => secrets.redact(text),
+      flow: this.#context.flow,
+      onChange,
+    })
     this.#servers.set(id, login)
     return login
   }

@@ -21,6 +21,8 @@ interface Deps {
   readonly store: Pick<LoginStore, 'find' | 'save' | 'removeClient'>
   readonly flow: LoginFlow
   readonly now: () => number
+  /** Masks secrets: the host of a URL may contain one. */
+  readonly redact: (text: string) => string
   readonly warn: (details: object, message: string) => void
   /** The state has changed. With a record, its secrets are new. */
   readonly onChange: (record: LoginRecord | undefined) => void
@@ -180,8 +182,19 @@ export class ServerLogin {
       expires_at: record?.tokens?.expires_at ? isoTime(record.tokens.expires_at) : null,
       issuer: record?.issuer.issuer ?? oauth?.issuer ?? null,
       client: clientOf(record, oauth),
-      error: hasHeader ? null : (this.#refusal ?? record?.problem ?? this.#refresher.problem),
+      error: hasHeader ? null : this.#shown(this.#refusal ?? record?.problem ?? this.#refresher.problem),
     }
+  }
+
+  #shown(problem: LoginProblem | null): LoginProblem | null {
+    const { redact } = this.#deps
+    return (
+      problem && {
+        code: problem.code,
+        message: redact(problem.message),
+        hint: problem.hint && redact(problem.hint),
+      }
+    )
   }
 
   #stateOf(record: LoginRecord | undefined, hasHeader: boolean): AuthView['state'] {

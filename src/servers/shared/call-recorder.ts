@@ -141,7 +141,12 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
 
     /** Records a call that reaches no server, so that it is not invisible. */
     refuse({ server_id, tool, by, args }: RefusedCall, error_code: string, message: string): void {
-      const call = start(server_id, redact(tool.slice(0, MAX_NAME)), by, args)
+      const call = start(
+        server_id,
+        redact(tool.length > MAX_NAME ? `${tool.slice(0, MAX_NAME)}…` : tool),
+        by,
+        args,
+      )
       const times = { duration_ms: null, queue_ms: 0, start_ms: 0, server_ms: 0 }
       facts.publish('call_completed', {
         ...call,
@@ -162,7 +167,7 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
   }
 
   function sentence(text: string): string {
-    return redact(text.slice(0, MAX_SENTENCE))
+    return redact(text.length > MAX_SENTENCE ? `${text.slice(0, MAX_SENTENCE)}…` : text)
   }
 }
 

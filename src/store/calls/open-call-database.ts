@@ -70,6 +70,8 @@ const CALL_SCHEMA: Schema = {
     PRAGMA busy_timeout = 2000;
     PRAGMA auto_vacuum = INCREMENTAL;
     ${WAL_PRAGMAS}
+    PRAGMA wal_autocheckpoint = 64;
+    PRAGMA journal_size_limit = 1048576;
     PRAGMA cache_size = -2000;
   `,
   migrations: MIGRATIONS,

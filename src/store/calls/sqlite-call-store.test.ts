@@ -266,6 +266,38 @@ test.runIf(mayMount)(
   },
 )
 
+test.runIf(mayMount)(
+  'payloads leave a full disk 2 MiB, with which servers can be stopped and deleted and Toolroom can start (R15)',
+  async () => {
+    const folder = join(ownFolder(), 'disk')
+    const { fill, freeBytes } = smallDisk(folder, 12)
+    const { store, page } = openStore({ path: join(folder, 'calls.db') })
+    await append(store, [callOf({ call_id: 1 })])
+    fill(4 * 1_048_576) // the reserve of the configuration, which a change has released
+    const save = (call_id: number) =>
+      store.savePayloads([{ call_id, at: CALLS_FROM, sealed: 'x'.repeat(120_000) }])
+    for (let call_id = 1; call_id <= 60; call_id += 1) await save(call_id)
+    expect(freeBytes()).toBeGreaterThan(2 * 1_048_576 - 150_000)
+    expect([await store.payload(1), (await store.payload(60))?.length]).toEqual([undefined, 120_000])
+
+    fill(1_048_576)
+    await expect(save(61)).rejects.toMatchObject({ code: 'disk_full' })
+    expect((await page()).items).toHaveLength(1)
+  },
+)
+
+test('the write-ahead log of payloads stays small, whatever is saved at once', async () => {
+  const { store, path } = openStore()
+  const payloads = Array.from({ length: 60 }, (_, n) => ({
+    call_id: n + 1,
+    at: CALLS_FROM,
+    sealed: 'x'.repeat(120_000),
+  }))
+  await store.savePayloads(payloads)
+  expect(statSync(`${path}-wal`).size).toBeLessThan(2_500_000)
+  expect(await store.payload(60)).toHaveLength(120_000)
+})
+
 describe('unusable file', () => {
   test.each([
     ['is not a database', (path: string) => writeFileSync(path, 'no database '.repeat(2000))],

@@ -8,7 +8,7 @@ import type {
   SealedPayload,
 } from '../../observe/calls/call-store.ts'
 import type { Connection } from '../sqlite/connection.ts'
-import { mayGrow } from '../sqlite/disk-space.ts'
+import { leavesSpare, mayGrow } from '../sqlite/disk-space.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite-errors.ts'
 import { BlockQueue } from './block-writer.ts'
 import { DamagedBlock, type NewBlock } from './call-block.ts'
@@ -32,6 +32,9 @@ const LIMITS: Limits = {
   maxPayloadDays: 7,
 }
 const TRIM_EVERY_MS = 3_600_000
+/** Payloads of one transaction, so that the write-ahead log stays small. */
+const TRANSACTION_BYTES = 512 * 1024
+const FULL = 'The disk is full: calls could not be stored'
 
 /** The call history in the calling thread. Used by the store thread and by tests. */
 export class SqliteCallStore implements CallStore {
@@ -81,8 +84,17 @@ export class SqliteCallStore implements CallStore {
   }
 
   async savePayloads(payloads: readonly SealedPayload[]): Promise<void> {
-    const bytes = payloads.reduce((sum, { sealed }) => sum + sealed.length, 0)
-    this.#write(bytes, () => this.#database.payloads.save(payloads))
+    let some: SealedPayload[] = []
+    let bytes = 0
+    for (const [index, payload] of payloads.entries()) {
+      some.push(payload)
+      bytes += payload.sealed.length
+      if (bytes < TRANSACTION_BYTES && index < payloads.length - 1) continue
+      const [batch, size] = [some, bytes]
+      this.#write(size, () => this.#database.payloads.save(batch))
+      some = []
+      bytes = 0
+    }
   }
 
   async payload(call_id: number): Promise<string | undefined> {
@@ -110,11 +122,15 @@ export class SqliteCallStore implements CallStore {
     return database
   }
 
-  /** On a disk that is nearly full the file must not grow: the oldest calls make room. A damaged file is replaced. */
+  /**
+   * On a disk that is nearly full the file must not grow: the oldest calls make room. What is written needs its space twice,
+   * in the write-ahead log, too. A damaged file is replaced.
+   */
   #write(bytes: number, work: () => void): void {
     this.#use(() => {
-      for (let free = this.#freeBytes(); free < bytes && !this.#mayGrow(bytes); free = this.#freeBytes())
-        if (!this.#database.dropOldest()) break
+      if (!leavesSpare(dirname(this.#options.path), bytes * 2)) throw diskFull(FULL)
+      for (let free = this.#freeBytes(); free < bytes && !this.#mayGrow(bytes * 2); free = this.#freeBytes())
+        if (!this.#database.dropOldest()) throw diskFull(FULL)
       try {
         work()
       } catch (error) {
@@ -176,7 +192,7 @@ function appErrorOf(error: unknown): unknown {
         retryAfterS: 1,
       })
     case 'full':
-      return diskFull('The disk is full: calls could not be stored', error)
+      return diskFull(FULL, error)
     default:
       return error
   }

@@ -17,6 +17,11 @@ export function mayGrow(folder: string, size: number, bytes: number): boolean {
   return LEAVES_FREE.some(({ upTo, free }) => size + bytes <= upTo && left >= free)
 }
 
+/** Whether a write leaves what other files of the data folder need: on a full disk, changes that free space and a start. */
+export const leavesSpare = (folder: string, bytes: number): boolean =>
+  diskBytes(folder) - bytes >= SPARE_BYTES
+const SPARE_BYTES = 2 * MIB
+
 function diskBytes(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder)
@@ -27,6 +32,8 @@ function diskBytes(folder: string): number {
 }
 
 const RESERVE_BYTES = 4 * 1024 * 1024
+/** What a start writes before the configuration is open. */
+const START_BYTES = MIB
 /** Free space that is needed before the reserve is created again. */
 const RECOVERED_BYTES = 2 * RESERVE_BYTES
 
@@ -58,6 +65,11 @@ export class DiskReserve {
   /** Like `ensure`, but creates nothing. */
   hasRoom(): boolean {
     return existsSync(this.#file) || this.#freeBytes() >= RECOVERED_BYTES
+  }
+
+  /** Before a start on a full disk, which writes some files. */
+  releaseForStart(): void {
+    if (this.#freeBytes() < START_BYTES) this.release()
   }
 
   release(): void {

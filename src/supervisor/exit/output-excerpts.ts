@@ -8,7 +8,8 @@ export interface Excerpt {
   readonly text: string
 }
 
-const MAX_LINE_CHARACTERS = 2000
+/** With the sign for a cut. */
+const MAX_LINE_CHARACTERS = 2001
 const MAX_TEXT_CHARACTERS = 4000
 
 /** The parts of the output that may explain the exit, the most specific first. */

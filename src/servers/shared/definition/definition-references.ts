@@ -27,13 +27,11 @@ export type Resolved<T> =
   | { readonly ok: true; readonly definition: T; readonly versions: SecretVersions }
   | { readonly ok: false; readonly error: LastError }
 
-/** Values that are masked for one server, those of former starts included: their lines may still be read. */
-const MAX_MASKED = 200
-
 /** Resolves the references in servers' definitions, each time a server starts or connects. */
 export class References {
   readonly #deps: ReferenceDeps
-  readonly #masked = new Map<string, readonly string[]>()
+  /** By server. Those of former starts are included: their lines may still be read. */
+  readonly #masked = new Map<string, Set<string>>()
 
   constructor(deps: ReferenceDeps) {
     this.#deps = deps
@@ -100,11 +98,11 @@ export class References {
   }
 
   #mask(serverId: string, values: readonly string[]): void {
-    const before = this.#masked.get(serverId) ?? []
-    if (values.every((value) => before.includes(value))) return
-    const masked = [...new Set([...values, ...before])].slice(0, MAX_MASKED)
+    const masked = this.#masked.get(serverId) ?? new Set()
+    if (values.every((value) => masked.has(value))) return
+    for (const value of values) masked.add(value)
     this.#masked.set(serverId, masked)
-    this.#deps.secrets.set(owner(serverId), masked)
+    this.#deps.secrets.set(owner(serverId), [...masked])
   }
 }
 

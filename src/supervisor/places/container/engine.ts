@@ -107,11 +107,17 @@ function answerTo(asked: ClientRequest): Promise<IncomingMessage> {
   })
 }
 
+const MAX_SAID = 1000
+
+/** What an engine said. The sign for a cut lets a secret be masked of which the end is missing. */
+export const shortened = (said: string): string =>
+  said.length > MAX_SAID ? `${said.slice(0, MAX_SAID)}…` : said
+
 async function errorOf(response: IncomingMessage): Promise<EngineError> {
   const text = await textOf(response)
   const said = json(text)
   const message = isRecord(said) && typeof said.message === 'string' ? said.message : text
-  return new EngineError(response.statusCode ?? 0, message.trim().slice(0, 1000))
+  return new EngineError(response.statusCode ?? 0, shortened(message.trim()))
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {

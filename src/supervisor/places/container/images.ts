@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { writeDurably } from '../../../kernel/files/durable-file.ts'
 import { readForeign } from '../../../kernel/files/foreign-file.ts'
-import { type Engine, EngineError, isRecord, json } from './engine.ts'
+import { type Engine, EngineError, isRecord, json, shortened } from './engine.ts'
 
 export interface Image {
   /** Identifies its contents: what a server is pinned to. */
@@ -41,7 +41,7 @@ export async function pullImage(
   for await (const line of linesOf(response)) {
     const said = json(line)
     if (!isRecord(said)) continue
-    if (typeof said.error === 'string') throw new EngineError(REFUSED, said.error.slice(0, 1000))
+    if (typeof said.error === 'string') throw new EngineError(REFUSED, shortened(said.error))
     const text = lineOf(said)
     if (text !== undefined) onLine(text)
     const next = PHASES.find(([pattern]) => pattern.test(String(said.status)))?.[1]
@@ -66,7 +66,7 @@ function lineOf({
   const text = typeof status === 'string' ? status : stream
   const isProgress = isRecord(progressDetail) && progressDetail.current !== undefined
   if (typeof text !== 'string' || text.trim() === '' || isProgress) return undefined
-  return `${typeof id === 'string' && id !== '' ? `${id}: ` : ''}${text.trim()}`.slice(0, 1000)
+  return shortened(`${typeof id === 'string' && id !== '' ? `${id}: ` : ''}${text.trim()}`)
 }
 
 const PHASES: readonly (readonly [RegExp, PullPhase])[] = [
