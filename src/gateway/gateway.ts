@@ -20,6 +20,7 @@ import { NotificationRateLimit, startFanout } from './notify/notification-fanout
 import { type IsReceiver, subscriberOf } from './notify/subscriber.ts'
 import { createListen } from './notify/subscriptions-listen.ts'
 import type { Approval } from './pins/pins.ts'
+import { KeptBytes } from './sessions/kept-bytes.ts'
 import { type OnInstanceNote, RequestClient } from './sessions/modern-request-client.ts'
 import { LastPages, type Session, Sessions } from './sessions/sessions.ts'
 
@@ -58,14 +59,15 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
     (agentType) => toolLists.of(undefined, agentType)?.servers ?? [],
     approval?.isHeldPrompt,
   )
-  const subscriptions = createSubscriptions({ upstreams, catalogues })
+  const kept = new KeptBytes()
+  const subscriptions = createSubscriptions({ upstreams, catalogues, kept })
   const forward = createForward(upstreams, subscriptions)
   const lastPages = new LastPages()
   const aggregate = new AggregateHandler({ upstreams, catalogues, forward, lastPages, approval })
   const refused = createRefusedCalls(deps)
   const handler = createRequestHandler({ ...deps, aggregate, subscriptions, forward, lastPages, refused })
-  const sessions = new Sessions(now, onDropped)
-  const changeNotifications = new ChangeNotifications(subscriptions.resources, onDropped)
+  const sessions = new Sessions(now, onDropped, kept)
+  const changeNotifications = new ChangeNotifications(subscriptions.resources, kept, onDropped)
   const rateLimit = new NotificationRateLimit(
     () => performance.now(),
     (server_id, messages) =>
@@ -80,7 +82,7 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
       new RequestClient(randomUUID(), access, capabilitiesIn(params), onRequestNote),
     admits: (serverId) => rateLimit.take(serverId),
   })
-  const modernReplies = new ModernReplies(now, (messages) => onDropped({}, messages))
+  const modernReplies = new ModernReplies(now, (messages) => onDropped({}, messages), kept)
   const parts = { subscriptions, sessions, changeNotifications, modernReplies }
   const stopFanout = startFanout({
     ...parts,
@@ -96,6 +98,7 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
   return {
     listener: new McpEndpoint({
       ...parts,
+      kept,
       handler,
       refused,
       listen,

@@ -3,10 +3,13 @@ import { withPages } from './app-pages.ts'
 
 const MAX_URIS = 10_000
 const MAX_URI_CHARS = 4096
+/** Of all of them together. */
+const MAX_CHARS = 4 * 1024 * 1024
 
 /** The servers of resources that results have mentioned. Such resources are often not listed, but agents read them. */
 export class MentionedResources {
   readonly #servers = new Map<string, string>()
+  #chars = 0
 
   serverOf(uri: string): string | undefined {
     const serverId = this.#servers.get(uri)
@@ -34,13 +37,15 @@ export class MentionedResources {
     return named
   }
 
-  /** Drops the least recently used URI at the limit. */
+  /** Drops the least recently used URIs at the limit. */
   #keep(uri: string, serverId: string): void {
-    this.#servers.delete(uri)
+    if (!this.#servers.delete(uri)) this.#chars += uri.length
     this.#servers.set(uri, serverId)
-    if (this.#servers.size <= MAX_URIS) return
-    const [oldest] = this.#servers.keys()
-    if (oldest !== undefined) this.#servers.delete(oldest)
+    for (const oldest of this.#servers.keys()) {
+      if (this.#servers.size <= MAX_URIS && this.#chars <= MAX_CHARS) return
+      this.#servers.delete(oldest)
+      this.#chars -= oldest.length
+    }
   }
 }
 

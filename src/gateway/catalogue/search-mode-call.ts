@@ -1,6 +1,12 @@
-import { isObject } from '../../kernel/json/json-checks.ts'
 import { type Definition, definitionText } from '../../mcp/protocol/listed-definitions.ts'
-import { memberOf, RawJson, textOf } from '../../mcp/protocol/raw-json.ts'
+import {
+  isObjectJson,
+  memberOf,
+  plainOf,
+  RawJson,
+  textOf,
+  UnparsedJson,
+} from '../../mcp/protocol/raw-json.ts'
 import type { AgentToolList, OfferedTool } from './agent-tool-lists.ts'
 import { CALL_TOOL, DEFAULT_LIMIT, FIND_TOOLS, MAX_LIMIT, MAX_QUERY } from './tool-search-index.ts'
 
@@ -27,13 +33,13 @@ export function resolveInSearchMode(list: AgentToolList, name: unknown, args: un
 
 /** The tool that a tools/call request names: in search mode, the one that `call_tool` is to call. */
 export function toolNameIn({ mode }: AgentToolList, name: unknown, args: unknown): string {
-  const isInner = mode === 'search' && name === CALL_TOOL && isObject(args)
-  return String(isInner ? args.name : name)
+  const isInner = mode === 'search' && name === CALL_TOOL && isObjectJson(args)
+  return String(isInner ? argumentNamed(args, 'name') : name)
 }
 
 /** Invalid arguments become a tool error, which the model sees and can correct, instead of a protocol error. */
 function findTools(list: AgentToolList, args: unknown): ResolvedToolCall {
-  const { query, limit = DEFAULT_LIMIT } = isObject(args) ? args : {}
+  const [query, limit = DEFAULT_LIMIT] = [argumentNamed(args, 'query'), argumentNamed(args, 'limit')]
   if (typeof query !== 'string' || query.length > MAX_QUERY)
     return invalid(`query must be a string of at most ${MAX_QUERY} characters`)
   if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
@@ -53,19 +59,24 @@ function shownText(definition: Definition): string {
 }
 
 function innerCall(list: AgentToolList, args: unknown): ResolvedToolCall {
-  const { name, arguments: inner = {} } = isObject(args) ? args : {}
+  const name = argumentNamed(args, 'name')
+  const inner = memberOf(args, 'arguments') ?? {}
   const found = typeof name === 'string' ? list.find(name) : undefined
   if (!found) return undefined
-  if (isObject(inner) || inner === null) return { kind: 'call', found, args: inner }
+  const isNull = !(inner instanceof UnparsedJson) && plainOf(inner) === null
+  if (isObjectJson(inner) || isNull) return { kind: 'call', found, args: inner }
   return invalid('arguments must be an object')
 }
 
 /** The result of `call_tool` for a tool that does not exist. Undefined when the call is not one of `call_tool`. */
 export function unknownInSearchMode({ mode }: AgentToolList, name: unknown, args: unknown): ResolvedToolCall {
   if (mode !== 'search' || name !== CALL_TOOL) return undefined
-  const wanted = String(isObject(args) ? args.name : undefined).slice(0, 100)
+  const wanted = String(argumentNamed(args, 'name')).slice(0, 100)
   return toolError({ message: `Unknown tool '${wanted}'. Use a name that ${FIND_TOOLS} returned` })
 }
+
+/** One of the arguments, parsed. */
+const argumentNamed = (args: unknown, name: string): unknown => plainOf(memberOf(args, name))
 
 function noMatch({ tools }: AgentToolList, query: string): string {
   const all = tools.length === 1 ? 'is 1 tool' : `are ${tools.length} tools`

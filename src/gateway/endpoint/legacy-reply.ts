@@ -21,9 +21,18 @@ export class LegacyReply {
   #stream: EventStream | undefined
   #rejections: Set<(error: RpcError) => void> | undefined
   #sent = false
+  readonly #onClose: () => void
 
-  constructor(id: RequestId, response: HttpResponse, session: Session, batch?: BatchReply) {
+  /** `onClose`: called once, when it is sent or given up. */
+  constructor(
+    id: RequestId,
+    response: HttpResponse,
+    session: Session,
+    batch: BatchReply | undefined,
+    onClose: () => void,
+  ) {
     this.id = id
+    this.#onClose = onClose
     this.#batch = batch
     this.#response = response
     this.#session = session
@@ -89,6 +98,7 @@ export class LegacyReply {
     if (this.#sent) return false
     this.#sent = true
     this.#session.pending.delete(this.id.key)
+    this.#onClose()
     if (this.#rejections) this.#reject(noResponse('The request has ended'))
     return true
   }

@@ -20,6 +20,7 @@ import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import type { RequestContext } from '../notify/request-context.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
 import type { Listen } from '../notify/subscriptions-listen.ts'
+import { ENTRY_BYTES, type KeptBytes } from '../sessions/kept-bytes.ts'
 import { type OnInstanceNote, RequestClient } from '../sessions/modern-request-client.ts'
 import type { Access, InstanceEvents, Session, Sessions } from '../sessions/sessions.ts'
 import { BATCH_VERSION, BatchReply, batchIn, isAnswered, noBatches, readBatch } from './json-rpc-batch.ts'
@@ -32,6 +33,7 @@ import type { RequestHandler } from './request-handler.ts'
 interface Deps {
   readonly handler: RequestHandler
   readonly refused: RefusedCalls
+  readonly kept: KeptBytes
   readonly subscriptions: Pick<Subscriptions, 'remove'>
   readonly sessions: Sessions
   readonly changeNotifications: ChangeNotifications
@@ -139,7 +141,7 @@ export class McpEndpoint {
         onError(error)
       }
     }
-    readBody(request, onBody, onError)
+    readBody(request, onBody, onError, this.#deps.kept.ofKey(exchange.access.keyId))
   }
 
   #receive(message: Incoming, exchange: Exchange): void {
@@ -178,7 +180,7 @@ export class McpEndpoint {
     const { response, access } = exchange
     const session = this.#legacySession(exchange)
     if (id !== undefined && method !== undefined) {
-      this.#handle(message, access, legacyReply(id, response, session), session)
+      this.#handle(message, access, this.#legacyReply(message, id, response, session), session)
       return
     }
     this.#accept(message, session)
@@ -207,7 +209,7 @@ export class McpEndpoint {
         if (id == null || message.method === undefined) this.#accept(message, session)
         else if (message.method === 'initialize')
           throw invalidRequest('initialize must not be part of a batch')
-        else this.#handle(message, access, legacyReply(id, response, session, batch), session)
+        else this.#handle(message, access, this.#legacyReply(message, id, response, session, batch), session)
       } catch (error) {
         if (!(message instanceof RpcError))
           this.#deps.refused(message, { ...access, requestId: nextRequestId(), session }, error)
@@ -259,14 +261,18 @@ export class McpEndpoint {
     )
   }
 
-  #initialize({ params }: Incoming, id: RequestId, { response, access }: Exchange): void {
+  #initialize({ params, body }: Incoming, id: RequestId, { response, access }: Exchange): void {
     const version = LEGACY_VERSIONS.find((known) => known === params.protocolVersion) ?? LEGACY_VERSIONS[0]
     const profile = {
       capabilities: isObject(params.capabilities) ? params.capabilities : {},
       clientInfo: isObject(params.clientInfo) ? params.clientInfo : undefined,
       protocolVersion: version,
     }
-    const session = this.#deps.sessions.open({ ...access, version, profile }, this.#deps.instanceEvents)
+    const session = this.#deps.sessions.open(
+      { ...access, version, profile },
+      body.length,
+      this.#deps.instanceEvents,
+    )
     session.onEnd.push(
       () => this.#deps.subscriptions.remove(subscriberOf(session)),
       () => this.#deps.handler.release(session),
@@ -299,6 +305,20 @@ export class McpEndpoint {
     return session
   }
 
+  #legacyReply(
+    { body }: Incoming,
+    id: RequestId,
+    response: HttpResponse,
+    session: Session,
+    batch?: BatchReply,
+  ): LegacyReply {
+    if (session.pending.has(id.key)) throw invalidRequest('A request with this id is still pending')
+    const bytes = ENTRY_BYTES + body.length
+    const { kept } = this.#deps
+    kept.take(session.keyId, bytes)
+    return new LegacyReply(id, response, session, batch, () => kept.free(session.keyId, bytes))
+  }
+
   #rpcErrorFor(error: unknown): RpcError {
     if (error instanceof RpcError) return error
     this.#deps.onError(error)
@@ -311,16 +331,6 @@ export class McpEndpoint {
     else
       sendJson(response, failure.status, errorMessage(failure.id ?? id, failure), HEADERS_OF[failure.status])
   }
-}
-
-function legacyReply(
-  id: RequestId,
-  response: HttpResponse,
-  session: Session,
-  batch?: BatchReply,
-): LegacyReply {
-  if (session.pending.has(id.key)) throw invalidRequest('A request with this id is still pending')
-  return new LegacyReply(id, response, session, batch)
 }
 
 const HEADERS_OF: Readonly<Record<number, Record<string, string>>> = {

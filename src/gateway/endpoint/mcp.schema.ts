@@ -82,6 +82,7 @@ export const MCP_ROUTES = PLACES.flatMap(({ url, what, params }) => {
           ...refused,
           413: message('The body is larger than 10 MiB'),
           415: message('The body is not JSON'),
+          429: message('Too much is kept for this key, or for all agents'),
         },
       },
     },

@@ -1,15 +1,15 @@
 import type { HttpResponse } from '../../kernel/http/http-types.ts'
-import { isObject } from '../../kernel/json/json-checks.ts'
 import { Cancellation, type CancelSignal } from '../../kernel/light-abort-controller.ts'
 import { InFlight } from '../../mcp/client/pending-requests.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
-import { bytesIn, memberOf, plainOf, withMembers } from '../../mcp/protocol/raw-json.ts'
+import { bytesIn, isObjectJson, memberOf, withMembers } from '../../mcp/protocol/raw-json.ts'
 import { type Incoming, rawParam, rawParams } from '../messages/incoming-message.ts'
 import { cancelled, type RequestId, RpcError } from '../messages/rpc-error.ts'
 import { errorMessage, resultMessage, sendJson, sendResult } from '../messages/rpc-response.ts'
 import { progressTokenIn } from '../notify/request-context.ts'
-import { missingCapability } from '../sessions/ask-session.ts'
+import { MAX_SERVER_REQUESTS, missingCapability, tooManyRequests } from '../sessions/ask-session.ts'
 import { DropCounter, EventStream, messageOf } from '../sessions/event-stream.ts'
+import { ENTRY_BYTES, type KeptBytes } from '../sessions/kept-bytes.ts'
 import type { Access } from '../sessions/sessions.ts'
 import { capabilitiesIn } from './modern-fields.ts'
 import { PendingInputs } from './pending-input.ts'
@@ -38,9 +38,11 @@ export class ModernReplies {
   readonly pendingInputs: PendingInputs<ModernReply>
   readonly pending = new InFlight<ModernReply, ModernReply>()
   readonly drops: DropCounter
+  readonly kept: KeptBytes
 
   /** `onDropped`: notifications were dropped because an agent reads too slowly. */
-  constructor(now: () => number, onDropped: (count: number) => void) {
+  constructor(now: () => number, onDropped: (count: number) => void, kept: KeptBytes) {
+    this.kept = kept
     this.pendingInputs = new PendingInputs(now)
     this.drops = new DropCounter(onDropped)
   }
@@ -52,6 +54,7 @@ export class ModernReplies {
       pending?.resume(message, id, response)
       if (pending) return undefined
     }
+    this.kept.take(access.keyId, ENTRY_BYTES + message.body.length)
     return new ModernReply(message, id, response, access, this)
   }
 
@@ -81,12 +84,15 @@ export class ModernReply {
   #token: { readonly progressToken: unknown } | undefined
   #outcome: Outcome | undefined
   #ended = false
+  /** What is counted for it. */
+  #keptBytes: number
 
   constructor(message: Incoming, id: RequestId, response: HttpResponse, access: Access, all: ModernReplies) {
     this.#message = message
     this.#id = id
     this.access = access
     this.#all = all
+    this.#keptBytes = ENTRY_BYTES + message.body.length
     all.pending.add(this, this)
     this.#attach(response)
   }
@@ -135,6 +141,12 @@ export class ModernReply {
     const capabilities = MAY_REQUIRE_INPUT.includes(own.method ?? '') ? capabilitiesIn(own.params) : {}
     const missing = missingCapability(capabilities, method, params)
     if (missing || this.#ended) return Promise.reject(missing ?? cancelled())
+    if ((this.#inputRequests?.length ?? 0) >= MAX_SERVER_REQUESTS) return Promise.reject(tooManyRequests())
+    try {
+      this.#keep(bytesIn(params))
+    } catch (error) {
+      return Promise.reject(error)
+    }
     return new Promise((resolve, reject) => {
       this.#inputRequests ??= []
       this.#inputRequests.push({ method, params, resolve, reject })
@@ -155,7 +167,7 @@ export class ModernReply {
       return
     }
     const answer = memberOf(rawParam(message, 'inputResponses'), KEY)
-    if (isObject(plainOf(answer))) this.#inputRequests?.shift()?.resolve(answer)
+    if (isObjectJson(answer)) this.#inputRequests?.shift()?.resolve(answer)
     this.#requireInput()
   }
 
@@ -186,8 +198,22 @@ export class ModernReply {
 
   #settle(outcome: Outcome): void {
     if (this.#ended || this.#outcome) return
-    if (this.#response) this.#finish(outcome)
-    else this.#outcome = outcome
+    if (this.#response) {
+      this.#finish(outcome)
+      return
+    }
+    try {
+      this.#keep('result' in outcome ? outcome.result.length : 0)
+      this.#outcome = outcome
+    } catch (error) {
+      this.#outcome = { error: error as RpcError }
+    }
+  }
+
+  /** Counts what is kept until the agent's next request. Throws when it is too much. */
+  #keep(bytes: number): void {
+    this.#all.kept.take(this.access.keyId, bytes)
+    this.#keptBytes += bytes
   }
 
   #finish(outcome: Outcome): void {
@@ -197,6 +223,7 @@ export class ModernReply {
 
   #close(): void {
     this.#ended = true
+    this.#all.kept.free(this.access.keyId, this.#keptBytes)
     this.#all.pending.delete(this)
     if (this.#inputRequests) this.#all.pendingInputs.remove(this)
   }

@@ -1,6 +1,8 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hasMoreValues } from '../../kernel/json/json-checks.ts'
 import { sorted } from '../../kernel/json/sorted-keys.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
+import { RawJson } from '../../mcp/protocol/raw-json.ts'
 import type { Incoming } from '../messages/incoming-message.ts'
 import { RpcError } from '../messages/rpc-error.ts'
 import { ANSWER_MS } from '../sessions/ask-session.ts'
@@ -115,6 +117,14 @@ const invalidState = (): RpcError => refused('This requestState was not issued t
 /** A digest of the request, independent of the order of its keys and without what a retry adds. */
 function digestOf({ method, params }: Asked, serverId: string | undefined): string {
   const { _meta, inputResponses, requestState, ...rest } = params
-  const text = JSON.stringify([serverId ?? null, method, sorted(rest)])
+  const known = Object.entries(rest).map(([name, value]) => [name, comparable(value)])
+  const text = JSON.stringify([serverId ?? null, method, sorted(Object.fromEntries(known))])
   return createHash('sha256').update(text).digest('base64url')
 }
+
+/** Of arguments with very many values the text is compared, because sorting their keys takes too long. */
+function comparable(value: unknown): unknown {
+  if (!(value instanceof RawJson)) return value
+  return hasMoreValues(Buffer.from(value.json), MAX_COMPARED_VALUES) ? String(value.json) : value.value
+}
+const MAX_COMPARED_VALUES = 10_000

@@ -1,6 +1,7 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { idIn } from '../../kernel/rest-parts.ts'
 import type { CallOptions } from '../../mcp/protocol/call-options.ts'
+import { memberOf, plainOf } from '../../mcp/protocol/raw-json.ts'
 import { type CallRecorder, codeOf } from '../../servers/shared/call-recorder.ts'
 import { settingOf } from '../../servers/shared/tool-settings.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
@@ -39,7 +40,7 @@ export function createRefusedCalls({ upstreams, calls }: Deps) {
     if (message.method !== 'tools/call') return
     const { serverId, agentType, requestId, session, options } = refused
     const { name, arguments: given } = message.params
-    const wanted = String(name === CALL_TOOL && isObject(given) ? (given.name ?? name) : name)
+    const wanted = String(name === CALL_TOOL ? (plainOf(memberOf(given, 'name')) ?? name) : name)
     const owner = serverId === undefined ? serverIn(wanted, ids()) : { id: serverId, tool: wanted }
     const by = { request_id: requestId, agent_type: agentType, session_id: session?.id }
     const tool = owner?.tool ?? wanted

@@ -1,7 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AnyRequest } from '../../kernel/http/http-types.ts'
-import { type ByteRange, isDeeperThan, isObject, MAX_REQUEST_DEPTH } from '../../kernel/json/json-checks.ts'
+import {
+  type ByteRange,
+  invalidAt,
+  isDeeperThan,
+  isObject,
+  MAX_REQUEST_DEPTH,
+} from '../../kernel/json/json-checks.ts'
 
 import type { Params } from '../../mcp/protocol/call-options.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
@@ -12,7 +18,18 @@ import {
   META,
   MODERN_VERSION,
 } from '../../mcp/protocol/mcp-constants.ts'
-import { LARGE_BYTES, memberNamed, membersOf, RawJson, rawAt } from '../../mcp/protocol/raw-json.ts'
+import {
+  LARGE_BYTES,
+  memberNamed,
+  memberOf,
+  membersOf,
+  partAt,
+  plainOf,
+  RawJson,
+  rawAt,
+  UnparsedJson,
+} from '../../mcp/protocol/raw-json.ts'
+import { MAX_MEMBERS, readLargeParams, refuseLongId, SMALL_MESSAGE_BYTES } from './large-params.ts'
 import { invalidRequest, type RequestId, RpcError } from './rpc-error.ts'
 
 /** A JSON-RPC message of an agent, parsed and validated. */
@@ -39,19 +56,16 @@ export function refuseCursor({ cursor }: Params): void {
 
 /** Throws when the body is nested too deeply, or is not a single message. */
 export function readIncoming(received: Buffer): Incoming {
-  if (isDeeperThan(received, MAX_REQUEST_DEPTH))
-    throw new RpcError(CODES.parse, `The body is nested deeper than ${MAX_REQUEST_DEPTH} levels`, {
-      status: 400,
-    })
+  if (received.length > SMALL_MESSAGE_BYTES) return readLarge(received)
+  if (isDeeperThan(received, MAX_REQUEST_DEPTH)) throw tooDeep()
   const text = received.toString('utf8')
   let message: unknown
   try {
     message = JSON.parse(text)
   } catch {
-    throw new RpcError(CODES.parse, 'The body is not valid JSON', { status: 400 })
+    throw notJson()
   }
-  if (!isObject(message) || message.jsonrpc !== '2.0')
-    throw invalidRequest('The body is not a single JSON-RPC 2.0 message')
+  if (!isObject(message) || message.jsonrpc !== '2.0') throw notOneMessage()
   const isSent = !text.includes('\n') && !text.includes('\r') && !text.includes(REPLACEMENT)
   const body = isSent ? received : onOneLine(received, text)
   const ascii = isSent && text.length === body.length ? text : undefined
@@ -59,22 +73,95 @@ export function readIncoming(received: Buffer): Incoming {
   const { method, params, result, error } = message
   let id: RequestId | undefined
   if (message.id !== undefined) {
-    if (typeof message.id !== 'string' && !Number.isFinite(message.id))
-      throw invalidRequest('The id must be a string or a finite number')
+    if (typeof message.id !== 'string' && !Number.isFinite(message.id)) throw wrongId()
     const at = memberNamed(body, members, 'id')
     const [start, end] = [members[at + 2], members[at + 3]]
     const json = ascii?.slice(start, end) ?? body.toString('utf8', start, end)
     const value = message.id as string | number
     id = Number.isSafeInteger(value) ? { json, key: value } : requestId(json, value)
   }
-  if (method !== undefined && typeof method !== 'string') throw invalidRequest('The method must be a string')
-  if (params !== undefined && !isObject(params))
-    throw new RpcError(CODES.params, 'params must be an object', { id })
+  if (method !== undefined && typeof method !== 'string') throw wrongMethod()
+  if (params !== undefined && !isObject(params)) throw wrongParams(id)
   const at = params === undefined ? -1 : memberNamed(body, members, 'params')
   const paramsAt = at < 0 ? undefined : { start: members[at + 2] ?? 0, end: members[at + 3] ?? 0 }
   const response = method === undefined ? { result: rawResult(body, members, result), error } : NO_RESPONSE
   return { id, method, params: params ?? {}, body, text: ascii, paramsAt, response }
 }
+
+/** The same for a message of any size, of which only what Toolroom itself reads is parsed. */
+function readLarge(received: Buffer): Incoming {
+  if (isDeeperThan(received, MAX_REQUEST_DEPTH)) throw tooDeep()
+  const valid = isUtf8(received) ? received : Buffer.from(received.toString('utf8'))
+  if (invalidAt(valid, { start: 0, end: valid.length }, true) >= 0) throw notJson()
+  const body = withoutBreaks(valid)
+  const members = membersOf(body, 0, MAX_MEMBERS)
+  if (members.length > 4 * MAX_MEMBERS)
+    throw invalidRequest(`The message has more than ${MAX_MEMBERS} members`)
+  const rangeOf = (name: string): ByteRange | undefined => {
+    const at = memberNamed(body, members, name)
+    return at < 0 ? undefined : { start: members[at + 2] ?? 0, end: members[at + 3] ?? 0 }
+  }
+  const smallValue = (name: string): unknown => {
+    const { start, end } = rangeOf(name) ?? { start: 0, end: 0 }
+    if (end === 0) return undefined
+    return end - start > SMALL_MESSAGE_BYTES ? TOO_LONG : JSON.parse(body.toString('utf8', start, end))
+  }
+  if (smallValue('jsonrpc') !== '2.0') throw notOneMessage()
+  let id: RequestId | undefined
+  const idAt = rangeOf('id')
+  if (idAt) {
+    refuseLongId(idAt.end - idAt.start)
+    const json = body.toString('utf8', idAt.start, idAt.end)
+    const value: unknown = JSON.parse(json)
+    if (typeof value !== 'string' && !Number.isFinite(value)) throw wrongId()
+    id = requestId(json, value as string | number)
+  }
+  const method = smallValue('method')
+  if (method !== undefined && typeof method !== 'string') throw wrongMethod()
+  const paramsAt = rangeOf('params')
+  if (paramsAt && body[paramsAt.start] !== OPEN_BRACE) throw wrongParams(id)
+  const params = paramsAt ? readLargeParams(body, paramsAt, method, id) : {}
+  if (method !== undefined)
+    return { id, method, params, body, text: undefined, paramsAt, response: NO_RESPONSE }
+  const [resultAt, errorAt] = [rangeOf('result'), rangeOf('error')]
+  const response = {
+    result: resultAt && new UnparsedJson(rawAt(body, resultAt.start, resultAt.end, undefined).json),
+    error: errorAt && errorOf(partAt(body, errorAt.start, errorAt.end)),
+  }
+  return { id, method, params, body, text: undefined, paramsAt, response }
+}
+const OPEN_BRACE = 0x7b
+const TOO_LONG = Symbol('a value that is too long')
+
+/** Only the head of a large error. */
+function errorOf(error: RawJson): unknown {
+  if (error.isParsed) return error.value
+  const [code, message] = ['code', 'message'].map((name) => memberOf(error, name))
+  return { code: plainOf(code), message: String(plainOf(message)).slice(0, SMALL_MESSAGE_BYTES) }
+}
+
+const tooDeep = (): RpcError =>
+  new RpcError(CODES.parse, `The body is nested deeper than ${MAX_REQUEST_DEPTH} levels`, { status: 400 })
+const notJson = (): RpcError => new RpcError(CODES.parse, 'The body is not valid JSON', { status: 400 })
+const notOneMessage = (): RpcError => invalidRequest('The body is not a single JSON-RPC 2.0 message')
+const wrongId = (): RpcError => invalidRequest('The id must be a string or a finite number')
+const wrongMethod = (): RpcError => invalidRequest('The method must be a string')
+const wrongParams = (id: RequestId | undefined): RpcError =>
+  new RpcError(CODES.params, 'params must be an object', { id })
+
+/** Valid JSON without its line breaks, which are between tokens. */
+function withoutBreaks(json: Buffer): Buffer {
+  if (!json.includes(LF) && !json.includes(CR)) return json
+  const line = Buffer.allocUnsafe(json.length)
+  let length = 0
+  for (const byte of json) {
+    if (byte === LF || byte === CR) continue
+    line[length] = byte
+    length += 1
+  }
+  return line.subarray(0, length)
+}
+const [LF, CR] = [0x0a, 0x0d]
 
 /**
  * Valid JSON on one line, because a stdio message is one line: its line breaks are between tokens. Invalid UTF-8 is replaced,
@@ -106,12 +193,19 @@ export const rawParams = ({ body, text, paramsAt, params }: Incoming): RawJson =
 /** One of the params as the agent wrote it. */
 export function rawParam({ body, text, paramsAt, params }: Incoming, name: string): RawJson | undefined {
   if (!paramsAt || params[name] === undefined) return undefined
+  if (params[name] instanceof RawJson) return params[name]
   const members = membersOf(body, paramsAt.start)
   const at = memberNamed(body, members, name)
   if (at < 0) return undefined
   const [start, end] = [members[at + 2] ?? 0, members[at + 3] ?? 0]
   if (text === undefined || end - start > LARGE_BYTES) return rawAt(body, start, end, params[name])
   return new RawJson(text.slice(start, end), params[name])
+}
+
+/** Counts the bytes of a body while it arrives. `take` throws when there are too many. */
+interface Counted {
+  readonly take: (bytes: number) => void
+  readonly free: (bytes: number) => void
 }
 
 const MAX_BYTES = 10 * 1024 * 1024
@@ -121,6 +215,7 @@ export function readBody(
   request: AnyRequest,
   onBody: (body: Buffer) => void,
   onError: (error: RpcError) => void,
+  counted: Counted,
 ): void {
   if ('body' in request) {
     onBody(request.body)
@@ -128,17 +223,39 @@ export function readBody(
   }
   const parts: Buffer[] = []
   let length = 0
+  const stop = (error: RpcError) => {
+    request.off('data', onData).off('end', onEnd).resume()
+    forget()
+    parts.length = 0
+    onError(error)
+  }
   const onData = (part: Buffer) => {
+    if (length + part.length > MAX_BYTES) {
+      stop(new RpcError(CODES.request, 'The body is larger than 10 MiB', { status: 413 }))
+      return
+    }
+    try {
+      counted.take(part.length)
+    } catch (error) {
+      stop(error as RpcError)
+      return
+    }
     length += part.length
     parts.push(part)
-    if (length <= MAX_BYTES) return
-    request.off('data', onData).off('end', onEnd).resume()
-    onError(new RpcError(CODES.request, 'The body is larger than 10 MiB', { status: 413 }))
   }
-  const onEnd = () => onBody(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts, length))
+  const forget = () => {
+    counted.free(length)
+    length = 0
+  }
+  const onEnd = () => {
+    const body = parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts, length)
+    forget()
+    onBody(body)
+  }
   request
     .on('data', onData)
     .on('end', onEnd)
+    .on('close', forget)
     .on('error', () => {})
 }
 

@@ -9,6 +9,7 @@ import {
 import { newKey } from '../../../test/support/gateway.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
+import { KeptBytes } from '../sessions/kept-bytes.ts'
 import { Sessions } from '../sessions/sessions.ts'
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
@@ -108,10 +109,11 @@ describe('sessions', () => {
     const sessions = new Sessions(
       () => now,
       () => {},
+      new KeptBytes(),
     )
     const open = (keyId: string) => {
       now += 1
-      return sessions.open({ ...fields, keyId }, { onNote: () => {}, onStarted: () => undefined })
+      return sessions.open({ ...fields, keyId }, 0, { onNote: () => {}, onStarted: () => undefined })
     }
     const other = open('other')
     const own = Array.from({ length: 100 }, () => open('own'))

@@ -3,9 +3,11 @@ import { isObject } from '../../kernel/json/json-checks.ts'
 import { CODES, META } from '../../mcp/protocol/mcp-constants.ts'
 import { RawJson, textOf, withMembers, withMeta } from '../../mcp/protocol/raw-json.ts'
 import type { Incoming } from '../messages/incoming-message.ts'
-import { type RequestId, RpcError } from '../messages/rpc-error.ts'
+import { refuseLongUri } from '../messages/large-params.ts'
+import { cancelled, type RequestId, RpcError } from '../messages/rpc-error.ts'
 import { resultMessage } from '../messages/rpc-response.ts'
 import { DropCounter, EventStream, messageOf, sendHeartbeat } from '../sessions/event-stream.ts'
+import { ENTRY_BYTES, type KeptBytes, PARSED_FACTOR } from '../sessions/kept-bytes.ts'
 import type { Access, Session } from '../sessions/sessions.ts'
 import type { ResourceSubscriptions } from './resource-subscriptions.ts'
 import { type IsReceiver, type Subscriber, subscriberOf } from './subscriber.ts'
@@ -38,6 +40,7 @@ export const isOwnFilter = (name: string): boolean =>
 /** Sends change notifications: to legacy agents on their GET stream, to modern agents on `subscriptions/listen` requests. */
 export class ChangeNotifications {
   readonly #resources: ResourceSubscriptions
+  readonly #kept: KeptBytes
   readonly #onDropped: (access: Access, count: number) => void
   readonly #listeners = new Set<Listener>()
   readonly #responses = new Set<HttpResponse>()
@@ -49,8 +52,13 @@ export class ChangeNotifications {
   #due: NodeJS.Timeout | undefined
 
   /** `onDropped`: notifications were dropped because an agent reads too slowly. */
-  constructor(resources: ResourceSubscriptions, onDropped: (access: Access, count: number) => void) {
+  constructor(
+    resources: ResourceSubscriptions,
+    kept: KeptBytes,
+    onDropped: (access: Access, count: number) => void,
+  ) {
     this.#resources = resources
+    this.#kept = kept
     this.#onDropped = onDropped
   }
 
@@ -75,6 +83,12 @@ export class ChangeNotifications {
     const { notifications: requested } = message.params
     if (!isObject(requested)) throw new RpcError(CODES.params, 'notifications must be an object')
     this.refuseTooMany(access)
+    const uris = urisIn(requested.resourceSubscriptions)
+    for (const uri of uris) refuseLongUri(uri)
+    if (response.destroyed) throw cancelled()
+    const bytes = ENTRY_BYTES + PARSED_FACTOR * message.body.length
+    this.#kept.take(access.keyId, bytes)
+    response.on('close', () => this.#kept.free(access.keyId, bytes))
     const kinds = Object.keys(CHANGES).filter((kind) => requested[kind] === true)
     const drops = new DropCounter((count) => this.#onDropped(access, count))
     const stream = new EventStream(response, drops)
@@ -85,10 +99,10 @@ export class ChangeNotifications {
       methods: kinds.flatMap((kind) => CHANGES[kind] ?? []),
       notify: (method, params) => stream.notify(messageOf(method, tagged(params, id))),
     }
-    const uris = this.#subscribeTo(listener, requested.resourceSubscriptions)
+    const subscribed = uris.filter((uri) => this.#resources.add(listener, uri))
     const supported = {
       ...Object.fromEntries(kinds.map((kind) => [kind, true])),
-      ...(uris.length > 0 && { resourceSubscriptions: uris }),
+      ...(subscribed.length > 0 && { resourceSubscriptions: subscribed }),
       ...others,
     }
     listener.notify('notifications/subscriptions/acknowledged', { notifications: supported })
@@ -147,13 +161,6 @@ export class ChangeNotifications {
     clearTimeout(this.#due)
   }
 
-  /** The URIs that can be subscribed to. */
-  #subscribeTo(listener: Listener, requested: unknown): string[] {
-    if (!Array.isArray(requested)) return []
-    const uris = requested.filter((uri): uri is string => typeof uri === 'string')
-    return [...new Set(uris)].slice(0, MAX_RESOURCES).filter((uri) => this.#resources.add(listener, uri))
-  }
-
   /** Throws when this key has too many `subscriptions/listen` requests. */
   refuseTooMany({ keyId }: Access): void {
     const own = [...this.#listeners].filter((listener) => listener.keyId === keyId)
@@ -169,10 +176,17 @@ export class ChangeNotifications {
   }
 }
 
+function urisIn(requested: unknown): string[] {
+  const uris = Array.isArray(requested)
+    ? requested.filter((uri): uri is string => typeof uri === 'string')
+    : []
+  return [...new Set(uris)].slice(0, MAX_RESOURCES)
+}
+
 function endListener({ id, stream, notify }: Listener): void {
   const requestId = new RawJson(id.json, id.key)
-  const cancelled = withMembers({ reason: 'Ended by the gateway' }, { requestId })
-  notify('notifications/cancelled', cancelled as object)
+  const cancellation = withMembers({ reason: 'Ended by the gateway' }, { requestId })
+  notify('notifications/cancelled', cancellation as object)
   stream.end(resultMessage(id, textOf(tagged({ resultType: 'complete' }, id))))
 }
 

@@ -6,6 +6,7 @@ import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-resources.ts'
 import type { Incoming } from '../messages/incoming-message.ts'
 import { asRpcError, RpcError } from '../messages/rpc-error.ts'
+import type { KeptBytes } from '../sessions/kept-bytes.ts'
 import type { AgentScope, Session } from '../sessions/sessions.ts'
 import { LogLevels } from './log-levels.ts'
 import type { RequestContext } from './request-context.ts'
@@ -15,6 +16,7 @@ import { type IsReceiver, type Subscriber, subscriberOf } from './subscriber.ts'
 interface Deps {
   readonly upstreams: Upstreams
   readonly catalogues: AgentPromptsAndResources
+  readonly kept: KeptBytes
 }
 
 const REQUEST_MS = 60_000
@@ -25,7 +27,7 @@ const UNSUBSCRIBE = 'resources/unsubscribe'
 const METHODS = ['logging/setLevel', 'resources/subscribe', UNSUBSCRIBE]
 
 /** Log levels and resource subscriptions of all agents. */
-export function createSubscriptions({ upstreams, catalogues }: Deps) {
+export function createSubscriptions({ upstreams, catalogues, kept }: Deps) {
   const capabilitiesOf = (serverId: string) => upstreams.get(serverId)?.catalogue?.capabilities
   const servers = {
     serversOf: ({ serverId, agentType }: AgentScope) =>
@@ -48,6 +50,7 @@ export function createSubscriptions({ upstreams, catalogues }: Deps) {
   const logLevels = new LogLevels(servers)
   const resources = new ResourceSubscriptions({
     ...servers,
+    kept,
     locate: ({ serverId, agentType }, uri) =>
       serverId === undefined ? catalogues.locate(uri, agentType) : { serverId, uri, isWrapped: false },
   })

@@ -9,8 +9,6 @@ import type { Subscriber } from './subscriber.ts'
 export interface RequestContext extends Subscriber {
   readonly era: Era
   readonly requestId: string
-  /** The key that the request was sent with. */
-  readonly keyId: string
   /** The session of a legacy agent. Modern agents have none. */
   readonly session: Session | undefined
   /** What accompanies the request to its server. */

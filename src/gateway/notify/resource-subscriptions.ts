@@ -2,7 +2,9 @@ import { isObject } from '../../kernel/json/json-checks.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import type { ResourceLocation } from '../catalogue/merge-prompts-and-resources.ts'
 import { wrap } from '../catalogue/wrapped-uri.ts'
+import { refuseLongUri } from '../messages/large-params.ts'
 import { RpcError, resourceNotFound } from '../messages/rpc-error.ts'
+import type { KeptBytes } from '../sessions/kept-bytes.ts'
 import type { SubscribableServers, Subscriber } from './subscriber.ts'
 
 interface Deps extends SubscribableServers {
@@ -10,6 +12,7 @@ interface Deps extends SubscribableServers {
   readonly locate: (subscriber: Subscriber, uri: string) => ResourceLocation | undefined
   /** Whether the server supports resource subscriptions. */
   readonly hasSubscribe: (serverId: string) => boolean
+  readonly kept: KeptBytes
 }
 
 /** One resource of one server, with its subscribers. */
@@ -28,6 +31,9 @@ interface AgentUri {
 }
 
 const MAX_PER_SUBSCRIBER = 1000
+const OVERHEAD_BYTES = 1024
+/** The URI of the agent and that of the server, with two bytes for each character. */
+const bytesOf = (uri: string): number => OVERHEAD_BYTES + 4 * uri.length
 
 /** Resource subscriptions of all agents. The server gets one subscription per resource, shared by all subscribers. */
 export class ResourceSubscriptions {
@@ -41,6 +47,7 @@ export class ResourceSubscriptions {
 
   /** Rejects when the server rejects the subscription. */
   async subscribe(subscriber: Subscriber, uri: string): Promise<void> {
+    refuseLongUri(uri)
     const location = this.#deps.locate(subscriber, uri)
     if (!location) throw resourceNotFound(uri, 'legacy')
     if (!this.#hasRoom(subscriber))
@@ -54,11 +61,12 @@ export class ResourceSubscriptions {
     }
   }
 
-  /** False when the server does not support it. Does not wait for the server's response. */
+  /** False when the server does not support it, or there is no room for it. Does not wait for the server's response. */
   add(subscriber: Subscriber, uri: string): boolean {
     const location = this.#deps.locate(subscriber, uri)
     if (!location || !this.#deps.hasSubscribe(location.serverId) || !this.#hasRoom(subscriber)) return false
-    const subscription = this.#join(subscriber, uri, location)
+    const subscription = this.#joinIfKept(subscriber, uri, location)
+    if (!subscription) return false
     subscription.confirmed.catch(() => this.#leave(subscriber, location.serverId, subscription))
     return true
   }
@@ -105,7 +113,16 @@ export class ResourceSubscriptions {
     const byUri = this.#servers.get(serverId)
     this.#servers.delete(serverId)
     for (const { subscribers } of byUri?.values() ?? [])
-      for (const subscriber of subscribers.keys()) this.#count(subscriber, -1)
+      for (const [subscriber, { agentUri }] of subscribers) this.#forget(subscriber, agentUri)
+  }
+
+  /** Undefined when too much is kept for its key. */
+  #joinIfKept(subscriber: Subscriber, uri: string, location: ResourceLocation): Subscription | undefined {
+    try {
+      return this.#join(subscriber, uri, location)
+    } catch {
+      return undefined // the agent sees in the acknowledgement what it has not got
+    }
   }
 
   #join(
@@ -114,8 +131,12 @@ export class ResourceSubscriptions {
     { serverId, uri, isWrapped }: ResourceLocation,
   ): Subscription {
     const byUri = this.#servers.get(serverId) ?? new Map<string, Subscription>()
-    this.#servers.set(serverId, byUri)
     const existing = byUri.get(uri)
+    const before = existing?.subscribers.get(subscriber)
+    this.#deps.kept.take(subscriber.keyId, bytesOf(agentUri))
+    if (before) this.#forget(subscriber, before.agentUri)
+    this.#count(subscriber, 1)
+    this.#servers.set(serverId, byUri)
     const subscription = existing ?? {
       uri,
       subscribers: new Map(),
@@ -123,7 +144,6 @@ export class ResourceSubscriptions {
       isConfirmed: false,
     }
     byUri.set(uri, subscription)
-    if (!subscription.subscribers.has(subscriber)) this.#count(subscriber, 1)
     subscription.subscribers.set(subscriber, { agentUri, isWrapped })
     if (!existing) subscription.confirmed = this.#request(serverId, subscription)
     return subscription
@@ -145,8 +165,10 @@ export class ResourceSubscriptions {
   }
 
   #leave(subscriber: Subscriber, serverId: string, subscription: Subscription): void {
-    if (!subscription.subscribers.delete(subscriber)) return
-    this.#count(subscriber, -1)
+    const left = subscription.subscribers.get(subscriber)
+    if (!left) return
+    subscription.subscribers.delete(subscriber)
+    this.#forget(subscriber, left.agentUri)
     const byUri = this.#servers.get(serverId)
     if (subscription.subscribers.size > 0 || byUri?.get(subscription.uri) !== subscription) return
     byUri.delete(subscription.uri)
@@ -169,6 +191,11 @@ export class ResourceSubscriptions {
 
   #hasRoom(subscriber: Subscriber): boolean {
     return (this.#counts.get(subscriber) ?? 0) < MAX_PER_SUBSCRIBER
+  }
+
+  #forget(subscriber: Subscriber, agentUri: string): void {
+    this.#count(subscriber, -1)
+    this.#deps.kept.free(subscriber.keyId, bytesOf(agentUri))
   }
 
   #count(subscriber: Subscriber, by: number): void {

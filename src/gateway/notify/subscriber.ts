@@ -4,6 +4,8 @@ import type { AgentScope, Session } from '../sessions/sessions.ts'
 
 /** Receives notifications of servers: a session, a `subscriptions/listen` request, or a request until it is answered. */
 export interface Subscriber extends AgentScope {
+  /** The key of the agent. */
+  readonly keyId: string
   /** The id of the client that it is, for messages that concern one client only. */
   readonly clientId?: string | undefined
   /** The session as the client of servers. */
@@ -25,7 +27,7 @@ export interface SubscribableServers {
 
 /** A session as a subscriber. The same object for the same session. */
 export const subscriberOf = memo((session: Session): Subscriber => {
-  const { serverId, agentType, streams } = session
+  const { serverId, agentType, keyId, streams } = session
   const notify = (method: string, params: object): void => {
     const [pending] = session.pending.values()
     // A log message of the only server belongs to the pending request. With several servers, that is unknown.
@@ -33,5 +35,5 @@ export const subscriberOf = memo((session: Session): Subscriber => {
     if (pending && isRelated) pending.notify(method, params)
     else streams.notify(method, params)
   }
-  return { clientId: session.id, client: session.client, serverId, agentType, notify }
+  return { clientId: session.id, client: session.client, serverId, agentType, keyId, notify }
 })

@@ -33,6 +33,7 @@ export function askSession(
   const missing = missingCapability(session.capabilities, method, params)
   if (missing) throw missing
   if (!stream || stream.isLost) throw disconnected()
+  if (session.serverRequests.size >= MAX_SERVER_REQUESTS) throw tooManyRequests()
   serverRequests += 1
   const id = `toolroom-${serverRequests}`
   const pending = session.serverRequests
@@ -52,10 +53,15 @@ export function askSession(
       if (result !== undefined) resolve(result)
       else onRejected(isObject(error) ? error : noResponse('The agent sent no result'))
     })
-    stream.send(messageOf(method, params as object, id))
   })
+  stream.send(messageOf(method, params as object, id)) // not in the promise, which would keep the params until the response
   return { response, reject }
 }
+
+/** Of one agent, or of one call. */
+export const MAX_SERVER_REQUESTS = 100
+export const tooManyRequests = (): RpcError =>
+  noResponse(`The agent has ${MAX_SERVER_REQUESTS} requests of servers to answer, which is the most`)
 
 const CAPABILITY_OF: Readonly<Record<string, string>> = {
   'sampling/createMessage': 'sampling',

@@ -3,6 +3,7 @@ import { InFlight } from '../../mcp/client/pending-requests.ts'
 import type { CallingClient, ClientProfile, InstanceOwner } from '../../mcp/protocol/call-options.ts'
 import { type AskedSession, askSession } from './ask-session.ts'
 import { DropCounter, ReplayBuffers } from './event-stream.ts'
+import { ENTRY_BYTES, type KeptBytes, PARSED_FACTOR } from './kept-bytes.ts'
 import type { OnInstanceNote } from './modern-request-client.ts'
 import { SessionStreams } from './session-streams.ts'
 
@@ -35,6 +36,8 @@ export interface Session extends Access, AskedSession {
   readonly streams: SessionStreams
   /** Called when the session has ended. */
   readonly onEnd: (() => void)[]
+  /** What is counted for it. */
+  readonly keptBytes: number
   usedAt: number
 }
 
@@ -55,29 +58,35 @@ export class Sessions {
   readonly #onDropped: (session: Session, count: number) => void
   readonly #logs = new ReplayBuffers()
   readonly #sessions = new Map<string, Session>()
+  readonly #kept: KeptBytes
 
   /** `onDropped`: notifications were dropped because an agent reads too slowly. */
-  constructor(now: () => number, onDropped: (session: Session, count: number) => void) {
+  constructor(now: () => number, onDropped: (session: Session, count: number) => void, kept: KeptBytes) {
     this.#now = now
     this.#onDropped = onDropped
+    this.#kept = kept
   }
 
   get all(): Iterable<Session> {
     return this.#sessions.values()
   }
 
-  /** `events`: of servers that run for this session alone. */
+  /** `profileBytes`: the size of the profile as JSON. `events`: of servers that run for this session alone. */
   open(
     { profile, ...fields }: Access & { readonly version: string; readonly profile: ClientProfile },
+    profileBytes: number,
     events: InstanceEvents,
   ): Session {
     const now = this.#now()
     const id = randomBytes(16).toString('hex')
     this.#makeRoom(fields.keyId, now)
+    const keptBytes = ENTRY_BYTES + PARSED_FACTOR * profileBytes
+    this.#kept.take(fields.keyId, keptBytes)
     const drops = new DropCounter((count) => this.#onDropped(session, count))
     const session: Session = {
       ...fields,
       id,
+      keptBytes,
       capabilities: profile.capabilities,
       client: new SessionClient({ id, agentType: fields.agentType }, profile, () => session, {
         notify: (...note) => events.onNote(session, ...note),
@@ -102,7 +111,7 @@ export class Sessions {
   }
 
   end(session: Session): void {
-    this.#sessions.delete(session.id)
+    if (this.#sessions.delete(session.id)) this.#kept.free(session.keyId, session.keptBytes)
     for (const reply of session.pending.values()) reply.cancel()
     session.streams.close()
     for (const callback of session.onEnd.splice(0)) callback()

@@ -66,11 +66,29 @@ export function closingQuote(json: Buffer, from: number): number {
 }
 
 /**
- * Where the range stops being one JSON value of at most 1,000 levels: the position of the first byte that does not fit, or
- * -1. One pass over the bytes, without a value: a large result is only forwarded, and parsing it costs several times as
- * much. The inside of strings is not examined.
+ * Whether JSON has more than `max` values, keys not counted: a few bytes of text become a hundred bytes of objects. One pass
+ * over the bytes, which ends at the limit.
  */
-export function invalidAt(json: Buffer, { start, end }: ByteRange): number {
+export function hasMoreValues(json: Buffer, max: number): boolean {
+  if (json.length <= max) return false // every value has a byte of its own
+  let values = 1
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at]
+    if (byte === QUOTE) at = closingQuote(json, at + 1)
+    else if (byte === COMMA || byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      values += 1
+      if (values > max) return true
+    }
+  }
+  return false
+}
+
+/**
+ * Where the range stops being one JSON value of at most 1,000 levels: the position of the first byte that does not fit, or
+ * -1. One pass over the bytes, without a value: a large message is only forwarded, and parsing it costs several times as
+ * much. Without `strings`, the inside of strings is not examined.
+ */
+export function invalidAt(json: Buffer, { start, end }: ByteRange, strings = false): number {
   let depth = 0
   let expected = VALUE
   let at = start
@@ -93,8 +111,8 @@ export function invalidAt(json: Buffer, { start, end }: ByteRange): number {
       continue
     }
     if (byte === QUOTE) {
-      const quote = closingQuote(json, at + 1)
-      if (quote >= end) return at
+      const quote = strings ? validStringEnd(json, at + 1) : closingQuote(json, at + 1)
+      if (quote < 0 || quote >= end) return at
       at = quote + 1
       expected = expected <= KEY_OR_CLOSE ? COLON_AFTER : AFTER
     } else if (expected <= KEY_OR_CLOSE) {
@@ -157,5 +175,30 @@ function scalarEnd(json: Buffer, start: number): number {
   }
   return at
 }
+
+/** The position of the quote that ends a string, or -1 when its text is not valid. */
+function validStringEnd(json: Buffer, from: number): number {
+  for (let at = from; at < json.length; at += 1) {
+    const byte = json[at] ?? 0
+    if (byte === QUOTE) return at
+    if (byte < SPACE) return -1
+    if (byte !== BACKSLASH) continue
+    at += 1
+    if (json[at] !== U) {
+      if (!ESCAPED.includes(json[at] ?? 0)) return -1
+      continue
+    }
+    for (const last = at + 4; at < last; ) {
+      at += 1
+      if (!isHex(json[at] ?? 0)) return -1
+    }
+  }
+  return -1
+}
+const SPACE = 0x20
+const U = 0x75
+/** What may follow a backslash, beside a `u`. */
+const ESCAPED = Buffer.from('"\\/bfnrt')
+const isHex = (byte: number): boolean => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66)
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE

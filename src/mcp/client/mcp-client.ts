@@ -129,7 +129,7 @@ export class McpClient {
       typeof args.json === 'string'
         ? new RawJson(`{"name":${JSON.stringify(tool)},"arguments":${args.json}}`, {
             name: tool,
-            arguments: args.value,
+            arguments: args,
           })
         : withMembers(extraParams, { name: tool, arguments: args, _meta: meta })
     return this.relay('tools/call', params, options)

@@ -117,6 +117,7 @@ interface ListMethod {
 
 const MAX_ENTRIES = 5000
 const MAX_PAGES = 100
+const MAX_CURSOR_CHARS = 8192
 
 /** All pages of a list, within one deadline. Stops at a repeated cursor and at the limits. */
 async function fetchPages(
@@ -156,7 +157,7 @@ async function fetchPages(
       }
     }
     if (typeof nextCursor !== 'string') return pages(false) // an empty string is a valid cursor
-    if (cursors.has(nextCursor)) return pages(true)
+    if (cursors.has(nextCursor) || nextCursor.length > MAX_CURSOR_CHARS) return pages(true)
     cursors.add(nextCursor)
     params = { cursor: nextCursor }
   }

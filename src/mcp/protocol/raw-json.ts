@@ -14,9 +14,26 @@ export class RawJson {
     this.value = value
   }
 
+  /** Whether the value is there already. */
+  get isParsed(): boolean {
+    return true
+  }
+
   /** Inside of other JSON only the value is kept. Use `withMembers` to keep the text. */
   toJSON(): unknown {
     return this.value
+  }
+}
+
+/** JSON that is parsed each time its value is read: it is usually only forwarded, and objects take far more memory. */
+export class UnparsedJson extends RawJson {
+  constructor(json: string | Buffer) {
+    super(json, undefined)
+    Object.defineProperty(this, 'value', { get: () => JSON.parse(String(json)) })
+  }
+
+  override get isParsed(): boolean {
+    return false
   }
 }
 
@@ -32,6 +49,12 @@ export function rawAt(json: Buffer, start: number, end: number, value: unknown, 
 /** The value itself, of RawJson and of any other JSON. */
 export const plainOf = (json: unknown): unknown => (json instanceof RawJson ? json.value : json)
 
+/** Whether it is an object, without parsing it. */
+export const isObjectJson = (json: unknown): boolean =>
+  json instanceof UnparsedJson ? bytesOf(json.json)[0] === OPEN_BRACE : isObject(plainOf(json))
+
+const parsedOf = (json: unknown): unknown => (json instanceof UnparsedJson ? json : plainOf(json))
+
 /** The text of RawJson and of any other JSON. */
 const jsonOf = (json: unknown): string | Buffer =>
   json instanceof RawJson ? json.json : (JSON.stringify(json) ?? 'null')
@@ -45,11 +68,25 @@ export function bytesIn(json: unknown): number {
   return typeof text === 'string' ? Buffer.byteLength(text) : text.length
 }
 
+/** The same, parsed if it is small. */
+export function partAt(json: Buffer, start: number, end: number): RawJson {
+  if (end - start > SMALL_BYTES) return new UnparsedJson(rawAt(json, start, end, undefined).json)
+  const text = json.toString('utf8', start, end)
+  return new RawJson(text, JSON.parse(text))
+}
+/** The objects of JSON up to this size take little memory. */
+const SMALL_BYTES = 2048
+
 /** A member of an object, as it was written. */
 export function memberOf(object: unknown, name: string): unknown {
+  if (object instanceof UnparsedJson) {
+    const bytes = bytesOf(object.json)
+    const at = bytes[0] === OPEN_BRACE ? rawMember(bytes, name) : undefined
+    return at && partAt(bytes, at.start, at.end)
+  }
   const value = plainOf(object)
   if (!isObject(value) || !Object.hasOwn(value, name)) return undefined
-  if (!(object instanceof RawJson)) return value[name]
+  if (!(object instanceof RawJson) || value[name] instanceof RawJson) return value[name]
   const bytes = bytesOf(object.json)
   const members = membersOf(bytes, 0)
   const at = memberNamed(bytes, members, name)
@@ -62,34 +99,55 @@ export function memberOf(object: unknown, name: string): unknown {
  * Anything but an object counts as an empty one.
  */
 export function withMembers(object: unknown, changes: Readonly<Record<string, unknown>>): unknown {
-  const value = plainOf(object)
+  const isUnparsed = object instanceof UnparsedJson
+  const value = isUnparsed ? undefined : plainOf(object)
   const before = isObject(value) ? value : {}
   if (!(object instanceof RawJson) && !Object.values(changes).some((each) => each instanceof RawJson))
     return { ...before, ...changes }
-  const bytes = bytesOf(isObject(value) ? jsonOf(object) : '{}')
-  const members = membersOf(bytes, 0)
-  const parts: (string | Buffer)[] = []
+  const changed = changedMembers(bytesOf(isObjectJson(object) ? jsonOf(object) : '{}'), changes)
+  if (isUnparsed) return new UnparsedJson(changed)
+  const values = Object.entries(changes).map(([name, change]) => [name, parsedOf(change)])
+  return new RawJson(changed, { ...before, ...Object.fromEntries(values) })
+}
+
+/** Members that do not change are copied together, as one slice of the bytes. */
+function changedMembers(json: Buffer, changes: Readonly<Record<string, unknown>>): string | Buffer {
+  const members = membersOf(json, 0)
+  const names = Object.keys(changes)
   const added = new Map(Object.entries(changes))
+  const parts: (string | Buffer)[] = ['{']
+  let isFirst = true
+  let copyFrom = 1
   let end = 1 // of the member before, which is followed by a comma and spaces
   for (let at = 0; at < members.length; at += 4) {
-    const name = memberName(bytes, members, at)
-    const isKept = !Object.hasOwn(changes, name)
-    const change = added.get(name)
     const start = startOfKey(members, at)
-    if (isKept || change !== undefined)
-      parts.push(parts.length > 0 || at === 0 ? bytes.subarray(end, start) : '')
-    end = members[at + 3] ?? 0
-    if (isKept) parts.push(bytes.subarray(start, end))
-    else if (change !== undefined)
-      parts.push(JSON.stringify(name), bytes.subarray(members[at + 1], members[at + 2]), jsonOf(change))
+    const separator = isFirst && at > 0 ? start : end
+    const name = names.find((each) => memberNamed(json, members, each, at, at) === at)
+    if (name === undefined) {
+      if (isFirst) copyFrom = separator
+      isFirst = false
+      end = members[at + 3] ?? 0
+      continue
+    }
+    const change = added.get(name)
     added.delete(name)
+    if (!isFirst) parts.push(json.subarray(copyFrom, end))
+    if (change !== undefined) {
+      parts.push(json.subarray(separator, start), JSON.stringify(name))
+      parts.push(json.subarray(members[at + 1], members[at + 2]), jsonOf(change))
+      isFirst = false
+    }
+    end = members[at + 3] ?? 0
+    copyFrom = end
   }
-  for (const [name, change] of added)
-    if (change !== undefined)
-      parts.push(`${parts.length > 0 ? ',' : ''}${JSON.stringify(name)}:`, jsonOf(change))
-  const values = Object.entries(changes).map(([name, change]) => [name, plainOf(change)])
-  const json = joined(['{', ...parts, bytes.subarray(end)])
-  return new RawJson(json, { ...before, ...Object.fromEntries(values) })
+  if (!isFirst) parts.push(json.subarray(copyFrom, end))
+  for (const [name, change] of added) {
+    if (change === undefined) continue
+    parts.push(`${isFirst ? '' : ','}${JSON.stringify(name)}:`, jsonOf(change))
+    isFirst = false
+  }
+  parts.push(json.subarray(end))
+  return joined(parts)
 }
 
 /** The JSON of `after`, with the bytes of `json` wherever both have the same value, compared by identity. */
@@ -139,9 +197,9 @@ export function rawMember(json: Buffer, name: string, from = 0): ByteRange | und
  * The members of the JSON object at `from`, four positions each: start and end of the key with its quotes, start and end of
  * the value. The start of a key that has to be decoded is stored as `~start`. `json` must be valid. Searching bytes is safe:
  * no byte of a longer UTF-8 character equals a quote, a brace or a backslash. It runs for every request of an agent, so it
- * is one loop.
+ * is one loop. It ends after the member that is one more than `most`.
  */
-export function membersOf(json: Buffer, from: number): number[] {
+export function membersOf(json: Buffer, from: number, most = Number.POSITIVE_INFINITY): number[] {
   const members: number[] = []
   let depth = 0
   let [keyStart, keyEnd, valueStart] = [0, 0, -1]
@@ -173,6 +231,7 @@ export function membersOf(json: Buffer, from: number): number[] {
         let end = at
         while ((json[end - 1] ?? QUOTE) <= SPACE) end -= 1
         members.push(keyStart, keyEnd, valueStart, end)
+        if (members.length > 4 * most) return members
         valueStart = -1
       }
       if (byte !== COMMA && --depth === 0) return members
@@ -181,9 +240,15 @@ export function membersOf(json: Buffer, from: number): number[] {
   return members
 }
 
-/** The index of the last member with this name in the result of `membersOf`, or -1. */
-export function memberNamed(json: Buffer, members: readonly number[], name: string): number {
-  search: for (let at = members.length - 4; at >= 0; at -= 4) {
+/** The index of the last member with this name in the result of `membersOf`, or -1. It is searched backwards, between two indexes. */
+export function memberNamed(
+  json: Buffer,
+  members: readonly number[],
+  name: string,
+  last = members.length - 4,
+  first = 0,
+): number {
+  search: for (let at = last; at >= first; at -= 4) {
     const start = members[at] ?? 0
     const end = members[at + 1] ?? 0
     if (start < 0) {
@@ -199,7 +264,7 @@ export function memberNamed(json: Buffer, members: readonly number[], name: stri
 }
 
 /** The decoded name of the member at this index of the result of `membersOf`. */
-function memberName(json: Buffer, members: readonly number[], at: number): string {
+export function memberName(json: Buffer, members: readonly number[], at: number): string {
   return keyOf(json, startOfKey(members, at), members[at + 1] ?? 0)
 }
 
@@ -208,8 +273,11 @@ function startOfKey(members: readonly number[], at: number): number {
   return start < 0 ? ~start : start
 }
 
-/** The items of the JSON array at `from`, without surrounding whitespace. `json` must be valid. */
-export function itemsOf(json: Buffer, from: number): ByteRange[] {
+/**
+ * The items of the JSON array at `from`, without surrounding whitespace. `json` must be valid. The list ends with the item that
+ * is one more than `most`.
+ */
+export function itemsOf(json: Buffer, from: number, most = Number.POSITIVE_INFINITY): ByteRange[] {
   const items: ByteRange[] = []
   let depth = 0
   let start = from
@@ -223,6 +291,7 @@ export function itemsOf(json: Buffer, from: number): ByteRange[] {
       if (depth === 1) {
         const item = trimmed(json, { start, end: at })
         if (item.start < item.end) items.push(item)
+        if (items.length > most) return items
         start = at + 1
       }
       if (byte !== COMMA && --depth === 0) return items

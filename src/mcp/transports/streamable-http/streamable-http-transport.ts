@@ -12,6 +12,7 @@ import {
   mirroredArguments,
   nameParamOf,
 } from '../../protocol/mcp-headers.ts'
+import { memberOf, plainOf } from '../../protocol/raw-json.ts'
 import {
   failureOf,
   isEventStream,
@@ -220,7 +221,7 @@ export function mirroredHeaders({ method = '', params }: Outgoing, mirrors: Mirr
   headers['mcp-name'] = headerText(name)
   if (method !== 'tools/call') return headers
   for (const { header, path } of mirrors.get(name) ?? []) {
-    const text = primitiveText(path.reduce(nestedMember, given.arguments))
+    const text = primitiveText(path.reduce(memberOf, given.arguments))
     if (text !== undefined) headers[`mcp-param-${header.toLowerCase()}`] = headerText(text)
   }
   return headers
@@ -232,11 +233,8 @@ export function mirrorsIn({ tools }: ToolList): Mirrors {
   return new Map(found.filter(([, mirrored]) => mirrored.length > 0))
 }
 
-function nestedMember(value: unknown, key: string): unknown {
-  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
-}
-
-function primitiveText(value: unknown): string | undefined {
+function primitiveText(json: unknown): string | undefined {
+  const value = plainOf(json)
   if (typeof value === 'string' || typeof value === 'boolean') return String(value)
   return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined
 }
