@@ -1,4 +1,5 @@
 // Finds the isolation that one server needs with trials, keeps them, and runs it behind them.
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -113,4 +114,6 @@ function addServers(folder, files = {}) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), text)
   }
+  // Root starts sandboxed servers as another user.
+  if (process.getuid?.() === 0) execFileSync('chown', ['-R', 'nobody', folder])
 }

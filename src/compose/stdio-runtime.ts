@@ -58,7 +58,9 @@ export async function openRuntime(
       return findProgram(...wanted)
     },
   }
-  const places = new Places({ ...starting, marks, folder, hidden: [folder, config.folders.config] })
+  const hidden = [folder, config.folders.config]
+  const sandboxUser = config.sandbox_user
+  const places = new Places({ ...starting, marks, folder, hidden, sandboxUser })
   const endContainers = async () => {
     const containers = await places.endLeftovers()
     if (containers > 0) log.warn({ containers }, 'ended containers that an earlier run had left')

@@ -6,7 +6,7 @@ import { cliEnv, runCli } from '../support/cli.ts'
 import { canRun, startEngine } from '../support/engines.ts'
 import { onDisk, ownFolder } from '../support/folder.ts'
 import { imageRegistry } from '../support/image-registry.ts'
-import { PLACES } from '../support/places.ts'
+import { givenToServers, PLACES } from '../support/places.ts'
 import { get, post, register } from '../support/running-servers.ts'
 import { openTestService } from '../support/test-service.ts'
 
@@ -22,6 +22,7 @@ async function opened() {
   const service = await openTestService()
   const notes = join(ownFolder(), 'notes')
   mkdirSync(notes)
+  givenToServers(notes)
   const cli = (...argv: string[]) => runCli(cliEnv(service), argv)
   const call = (name: string) =>
     `--call=write_file=${JSON.stringify({ path: join(notes, name), content: 'hello' })}`

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cliEnv, runCli } from '../support/cli.ts'
 import { onDisk, ownFolder } from '../support/folder.ts'
-import { PLACES } from '../support/places.ts'
+import { givenToServers, PLACES } from '../support/places.ts'
 import { get } from '../support/running-servers.ts'
 import { openTestService } from '../support/test-service.ts'
 
@@ -22,6 +22,7 @@ describe.skipIf(!hasSandbox)('with bubblewrap', () => {
     onTestFinished(() => void vi.unstubAllEnvs())
     const service = await openTestService({ home })
     mkdirSync(join(home, 'drafts'))
+    givenToServers(home)
     const cli = (...argv: string[]) => runCli(cliEnv(service), argv)
     const call = (tool: string, path: string) =>
       `--call=${tool}=${JSON.stringify({ path: join(home, path), content: 'hello' })}`

@@ -98,6 +98,7 @@ export const placesOf = (groups: Pick<ProcessGroups, 'start' | 'endAll'>, folder
     marks: { ofFolder: 'test', ofRun: 'test' },
     folder,
     hidden: [],
+    sandboxUser: 'nobody',
   })
 
 export const NO_ISOLATION: Isolation = {

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -40,6 +40,12 @@ export const PLACES = [
   engine('docker'),
   engine('podman'),
 ] as const
+
+/** A folder that a sandboxed server may change: if the test runs as root, servers are another user. */
+export function givenToServers(folder: string): string {
+  if (process.getuid?.() === 0) execFileSync('chown', ['-R', 'nobody', folder])
+  return folder
+}
 
 /** A folder with a bwrap to which the kernel refuses namespaces, for PATH. */
 export function refusedNamespaces(): string {

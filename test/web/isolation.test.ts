@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { onDisk } from '../support/folder.ts'
-import { PLACES } from '../support/places.ts'
+import { givenToServers, PLACES } from '../support/places.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { follow, sharedDashboard } from './support/dashboard.ts'
 
@@ -21,6 +21,7 @@ describe.runIf(executablePath && hasSandbox)(
       env: { DOCKER_HOST: 'unix:///nonexistent/engine.sock' },
       prepare: (home) => {
         for (const name of ['notes', 'drafts']) mkdirSync(join(home, name))
+        givenToServers(home)
       },
     })
 

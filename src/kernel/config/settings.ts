@@ -105,6 +105,12 @@ export const Settings = closed({
     expected: 'none, sandbox or container',
     description: 'Where the processes of new STDIO servers run, unless their definition says so.',
   }),
+  sandbox_user: Type.String({
+    default: 'nobody',
+    pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$',
+    expected: 'the name or the number of a user',
+    description: 'The user of sandboxed servers where Toolroom runs as root.',
+  }),
   agents_start_service: boolean(
     'The bridge of a connected agent starts the service when it is not running.',
     {

@@ -10,6 +10,7 @@ import type { Containers } from './container/containers.ts'
 import type { Image, Pulling } from './container/images.ts'
 import type { LostFiles } from './sandbox/lost-files.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
+import type { WrittenFolders } from './written-folders.ts'
 
 /** What to run, and with which isolation. */
 export interface Placed extends Definition {
@@ -23,8 +24,10 @@ export interface PlacesDeps extends Starting {
   readonly marks: Marks
   /** The data folder. */
   readonly folder: string
-  /** Toolroom's own folders, which no sandboxed server sees. */
+  /** Toolroom's own folders, which no isolated server sees. */
   readonly hidden: readonly string[]
+  /** The user of sandboxed servers if Toolroom is root. */
+  readonly sandboxUser: string
 }
 
 export interface Abilities {
@@ -34,6 +37,8 @@ export interface Abilities {
 
 /** Exists when a server was started or tried out in a container. */
 const IMAGE_PINS = 'image-pins.json'
+/** Exists when a server in isolation was started that may write. */
+const WRITTEN_FOLDERS = 'written-folders.json'
 
 /**
  * Where servers run: as a process of this computer, in a sandbox, or in a container. The code of the last two is loaded
@@ -44,6 +49,7 @@ export class Places {
   #sandbox: Promise<Sandbox> | undefined
   #containers: Promise<Containers> | undefined
   #opened: Containers | undefined
+  #written: WrittenFolders | undefined
 
   constructor(deps: PlacesDeps) {
     this.#deps = deps
@@ -105,26 +111,41 @@ export class Places {
   }
 
   #openSandbox(): Promise<Sandbox> {
-    const { findProgram, hidden } = this.#deps
-    this.#sandbox ??= import('./sandbox/sandbox.ts').then(
-      (module) =>
-        new module.Sandbox({ find: (program) => ownProgram(findProgram, program), home: homedir(), hidden }),
-    )
+    this.#sandbox ??= this.#sandboxIn()
     return this.#sandbox
   }
 
+  async #sandboxIn(): Promise<Sandbox> {
+    const { findProgram, hidden, folder, sandboxUser } = this.#deps
+    const { Sandbox } = await import('./sandbox/sandbox.ts')
+    return new Sandbox({
+      find: (program) => ownProgram(findProgram, program),
+      home: homedir(),
+      hidden,
+      packages: join(folder, 'packages'),
+      written: await this.#writtenFolders(),
+      userOfRoot: sandboxUser,
+    })
+  }
+
   #openContainers(): Promise<Containers> {
-    const { folder, marks } = this.#deps
-    this.#containers ??= import('./container/containers.ts').then(
-      (module) =>
-        (this.#opened = new module.Containers({
-          env: process.env,
-          home: homedir(),
-          pinFile: join(folder, IMAGE_PINS),
-          marks,
-        })),
-    )
+    this.#containers ??= this.#containersIn()
     return this.#containers
+  }
+
+  async #containersIn(): Promise<Containers> {
+    const { folder, marks, hidden } = this.#deps
+    const { Containers } = await import('./container/containers.ts')
+    const written = await this.#writtenFolders()
+    const pinFile = join(folder, IMAGE_PINS)
+    this.#opened = new Containers({ env: process.env, home: homedir(), pinFile, marks, own: hidden, written })
+    return this.#opened
+  }
+
+  async #writtenFolders(): Promise<WrittenFolders> {
+    const { WrittenFolders } = await import('./written-folders.ts')
+    this.#written ??= new WrittenFolders(join(this.#deps.folder, WRITTEN_FOLDERS))
+    return this.#written
   }
 }
 

@@ -57,15 +57,28 @@ export interface Launch {
   /** On Windows: the arguments are passed as they are, without quotes. */
   readonly verbatim?: boolean
   readonly cwd: string | undefined
-  /**
-   * The program and its child only hold the process that is meant, end with it, and are not asked to end. It reads these
-   * arguments from descriptor 3, which tell it the environment of that process. Its own has nothing but the mark: a variable
-   * of the loader would run code of the server outside of its isolation.
-   */
-  readonly holderArgs?: (environment: Readonly<Record<string, string>>) => readonly string[]
+  /** Set if the program and its child only hold the process that is meant, end with it, and are not asked to end. */
+  readonly holder?: Holder
   readonly env: Readonly<Record<string, string>>
   /** A variable that its descendants inherit, as `NAME=value`. */
   readonly mark: string
+}
+
+/**
+ * What a program gets that holds another one in isolation. Its environment has nothing but the mark: a variable of the loader
+ * would run code of the server outside of its isolation.
+ */
+export interface Holder {
+  /** Arguments that it reads from descriptor 3, which tell it the environment of the process that it holds. */
+  readonly args: (environment: Readonly<Record<string, string>>) => readonly string[]
+  /** Its descriptors from 4 on: open files, or bytes that it reads. */
+  readonly descriptors: readonly (number | Buffer)[]
+  /** Descriptors that it would inherit without a need. */
+  readonly inherited: readonly number[]
+  /** It has no supplementary groups, which only root can leave. */
+  readonly leavesGroups: boolean
+  /** Closes the open files. To be called when it has been started, or was not. */
+  readonly close: () => void
 }
 
 export interface Exit {

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import type { Exit, Launch } from './platform.ts'
+import type { Exit, Holder, Launch } from './platform.ts'
 
 /** The environment of a child: what it inherits, its own variables, and the mark. */
 export function environmentOf(
@@ -14,16 +14,16 @@ export function environmentOf(
   return { ...environment, ...env, ...variableOf(mark) }
 }
 
-/** What a holder tells the process that it holds, and the environment of the holder itself. */
-export function heldBy(launch: Launch, inherited: readonly string[]) {
-  const told = launch.holderArgs?.(environmentOf(launch, inherited))
-  if (told === undefined) return undefined
+/** What a holder reads from descriptor 3. */
+export function toldTo({ args }: Holder, launch: Launch, inherited: readonly string[]): string {
+  const told = args(environmentOf(launch, inherited))
   if (told.some((each) => each.includes('\0')))
     throw new TypeError('The environment has a value with a NUL character')
-  return { environment: variableOf(launch.mark), told: told.map((each) => `${each}\0`).join('') }
+  return told.map((each) => `${each}\0`).join('')
 }
 
-function variableOf(mark: string): Record<string, string> {
+/** A variable, as `NAME=value`. */
+export function variableOf(mark: string): Record<string, string> {
   const at = mark.indexOf('=')
   return { [mark.slice(0, at)]: mark.slice(at + 1) }
 }

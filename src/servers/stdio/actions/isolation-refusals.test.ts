@@ -154,6 +154,36 @@ test.each([
     expect(widened(CLOSED, [{ kind, path, evidence: '', seen_in: 'errors' }], own)).toEqual(CLOSED)
 })
 
+test('no path is suggested that leads to keys, the home or sockets by .. or through a link, and others are without ..', () => {
+  const [disk, elsewhere] = [ownFolder(), ownFolder()]
+  const there = join(disk, 'home')
+  for (const name of ['.ssh', 'notes', 'data']) mkdirSync(join(there, name), { recursive: true })
+  const place = { ...outside, home: join(elsewhere, 'me'), own: [join(elsewhere, 'me/data')] }
+  symlinkSync(there, place.home)
+  for (const [name, target] of [
+    ['keys', '.ssh'],
+    ['home', '.'],
+    ['own', 'data'],
+  ] as const)
+    symlinkSync(join(there, target), join(elsewhere, name))
+  symlinkSync('/run', join(elsewhere, 'sockets'))
+  const suggested = (path: string) =>
+    widened(CLOSED, [{ kind: 'read', path, evidence: '', seen_in: 'errors' }], place).read
+  for (const path of [
+    'keys',
+    'keys/id_ed25519',
+    'home',
+    'home/.ssh/x',
+    'own',
+    'own/token',
+    'sockets/docker.sock',
+  ])
+    expect(suggested(join(elsewhere, path)), path).toEqual([])
+  for (const path of [`${place.home}/notes/../.ssh`, '/var/run/docker.sock', '/srv/../var/run/docker.sock'])
+    expect(suggested(path), path).toEqual([])
+  expect(suggested(`${place.home}/data/../notes`)).toEqual(['~/notes'])
+})
+
 test('a server that writes beside its own program is refused that, and no path is suggested', () => {
   const own = ownFolder()
   const line = `EROFS: read-only file system, open '${join(own, 'memory.json')}'`

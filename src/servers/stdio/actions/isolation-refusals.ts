@@ -1,5 +1,5 @@
 import { existsSync, realpathSync, type Stats, statSync } from 'node:fs'
-import { basename, delimiter, dirname, isAbsolute, join } from 'node:path'
+import { basename, delimiter, dirname, isAbsolute, join, posix } from 'node:path'
 import { isWritable } from '../../../kernel/files/foreign-file.ts'
 import { isGrantable, isInside } from '../../../kernel/grantable-path.ts'
 import { type IsolationOptions, SYSTEM_FOLDERS } from '../../../kernel/isolation-options.ts'
@@ -19,7 +19,7 @@ export interface Outside {
   readonly home: string
   /** Toolroom's own folders. A server sees its package there, and nothing else. */
   readonly own: readonly string[]
-  /** The working folder of the server, which it can read, unless it is the home. */
+  /** The working folder of the server. One that was started can read it, unless it is the home. */
   readonly cwd: string | null
   /** The PATH of the server. */
   readonly searchPath: string
@@ -140,7 +140,7 @@ export function widened(
   const short = (path: string) => (path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path)
   const all = (kind: 'read' | 'write') => {
     const granted = refusals.flatMap(({ kind: each, path }) =>
-      each === kind && path !== null && isGrantable(path, outside) ? [path] : [],
+      each === kind && path !== null && isGrantable(path, outside) ? [posix.resolve(path)] : [],
     )
     return [...new Set([...options[kind], ...granted].map(short))]
   }

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { onDisk, ownFolder } from '../../../../test/support/folder.ts'
-import { PLACES } from '../../../../test/support/places.ts'
+import { givenToServers, PLACES } from '../../../../test/support/places.ts'
 import { get, post, register } from '../../../../test/support/running-servers.ts'
 import { openTestService } from '../../../../test/support/test-service.ts'
 import { add } from '../../../../test/support/with-servers.ts'
@@ -20,6 +20,7 @@ describe.skipIf(!hasSandbox)('with bubblewrap', () => {
     const service = await openTestService()
     const notes = join(ownFolder(), 'notes')
     mkdirSync(notes)
+    givenToServers(notes)
     const file = join(notes, 'a.md')
     const definition = { name: 'files', command: process.execPath, args: [FILESYSTEM, notes] }
     expect((await add(service, { ...definition, start_mode: 'manual' })).statusCode).toBe(201)
@@ -55,6 +56,7 @@ describe.skipIf(!hasSandbox)('with bubblewrap', () => {
     const drafts = join(home, 'drafts')
     mkdirSync(drafts)
     mkdirSync(join(home, '.cache'))
+    givenToServers(home)
     const definition = { name: 'files', command: process.execPath, args: [FILESYSTEM, home] }
     const env = { API_KEY: 's3cret-0123456789' }
     expect((await add(service, { ...definition, env, start_mode: 'manual' })).statusCode).toBe(201)
@@ -97,6 +99,28 @@ describe.skipIf(!hasSandbox)('with bubblewrap', () => {
     expect(readFileSync(join(drafts, 'b'), 'utf8')).toBe('x')
     const free = (await post(service, '/api/servers/files/trial', { calls: [] })).json()
     expect(free).toMatchObject({ isolation: 'none', lost_files: [], lost_file_count: 0 })
+  })
+
+  test('a working folder that was not granted is refused and suggested, one with keys is only refused', async () => {
+    const home = ownFolder()
+    vi.stubEnv('HOME', home)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const service = await openTestService()
+    for (const name of ['project', '.ssh']) {
+      mkdirSync(join(home, name))
+      const cwd = join(home, name)
+      const definition = { name: name.replace('.', ''), command: process.execPath, args: ['-v'], cwd }
+      expect((await add(service, { ...definition, start_mode: 'manual' })).statusCode).toBe(201)
+      const found = (
+        await post(service, `/api/servers/${definition.name}/trial`, { isolation: 'sandbox' })
+      ).json()
+      expect(found).toMatchObject({
+        ok: false,
+        error: { code: 'path_not_granted' },
+        refused: [{ kind: 'read', path: cwd }],
+        suggested_options: { read: name === 'project' ? ['~/project'] : [] },
+      })
+    }
   })
 
   test('files of a server that fails the handshake but still runs are listed, too', async () => {

@@ -3,7 +3,7 @@ import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { checkIsolation, isolationOver, shownOptions } from '../isolation-settings.ts'
 import type { Server } from '../servers.schema.ts'
 import type { TrialReport } from './actions.schema.ts'
-import { refusalsIn, widened } from './isolation-refusals.ts'
+import { MAX_EVIDENCE, type Refusal, refusalsIn, widened } from './isolation-refusals.ts'
 import type { IsolationTrialInput, IsolationTrialReport } from './isolation-trial.schema.ts'
 import { lostFilesShown, refusalsOfLost } from './lost-file-report.ts'
 import type { Tried, Watch } from './trial.ts'
@@ -51,7 +51,8 @@ export async function tryIsolation(
   const outside = { home: homedir(), own, cwd: server.cwd, searchPath }
   const clean = (text: string) => secrets.redact(text)
   const errors = isolation === 'none' ? [] : refusalsIn(said, isolation_options, outside)
-  const refused = [...errors, ...refusalsOfLost(paths, errors, outside, clean)]
+  const folder = refusedFolder(report.error, server.cwd)
+  const refused = [...folder, ...errors, ...refusalsOfLost(paths, errors, outside, clean)]
   const suggested_options = shownOptions(widened(isolation_options, refused, outside))
   return {
     ...report,
@@ -63,6 +64,12 @@ export async function tryIsolation(
     suggested_options,
   }
 }
+
+/** The working folder, if it was outside of what the server may reach: then nothing was started. */
+const refusedFolder = (error: TrialReport['error'], cwd: string | null): Refusal[] =>
+  error?.code === 'path_not_granted' && cwd !== null && error.message.includes(`its working folder ${cwd} `)
+    ? [{ kind: 'read', path: cwd, evidence: error.message.slice(0, MAX_EVIDENCE), seen_in: 'errors' }]
+    : []
 
 async function resultTextOf(
   result: Promise<unknown>,

@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ownFolder } from '../../../../test/support/folder.ts'
+import { WrittenFolders } from '../written-folders.ts'
 import { type Contained, specOf } from './container-spec.ts'
 import { ImagePins } from './images.ts'
 
@@ -25,9 +26,9 @@ onUnix('a command runs in its image, with its folders at the same paths', () => 
     args: ['index.js'],
     env: { A: '1' },
     cwd: join(home, 'project/src'),
-    options: { ...OPTIONS, write: ['~/notes'] },
+    options: { ...OPTIONS, read: ['~/project'], write: ['~/notes'] },
   }
-  expect(specOf(contained, home)).toEqual({
+  expect(specIn(contained, home)).toEqual({
     ok: true,
     spec: {
       image: 'node:22',
@@ -36,8 +37,8 @@ onUnix('a command runs in its image, with its folders at the same paths', () => 
       env: { A: '1' },
       cwd: join(home, 'project/src'),
       binds: [
+        { source: join(home, 'project'), target: join(home, 'project'), access: 'read' },
         { source: join(home, 'notes'), target: join(home, 'notes'), access: 'write' },
-        { source: join(home, 'project/src'), target: join(home, 'project/src'), access: 'read' },
       ],
       ...LIMITS,
     },
@@ -69,7 +70,7 @@ onUnix(
       cwd: null,
       options: OPTIONS,
     }
-    expect(specOf(contained, home)).toEqual({
+    expect(specIn(contained, home)).toEqual({
       ok: true,
       spec: {
         image: 'mcp/notes',
@@ -89,7 +90,51 @@ test.each([
   ['docker', ['run', '-i', '-v', '/no/such/folder:/x', 'a'], {}, 'path_not_found'],
 ])('%s %j with %j is not started', (command, args, options, code) => {
   const contained = { command, args, env: {}, cwd: null, options: { ...OPTIONS, ...options } }
-  expect(specOf(contained, ownFolder())).toMatchObject({ ok: false, error: { code } })
+  expect(specIn(contained, ownFolder())).toMatchObject({ ok: false, error: { code } })
+})
+
+onUnix('a working folder opens nothing: it must be in a folder that was granted', () => {
+  const home = homeWith('project/src', '.ssh')
+  const of = (cwd: string, read: readonly string[] = []) =>
+    specIn({ command: 'node', args: [], env: {}, cwd, options: { ...OPTIONS, read } }, home)
+  expect(of(join(home, 'project/src'), ['~/project'])).toMatchObject({ ok: true })
+  for (const [name, hint] of [
+    ['project', 'Add the folder'],
+    ['.ssh', 'Change cwd'],
+    ['', 'Change cwd'],
+  ] as const) {
+    const found = of(join(home, name))
+    expect(found).toMatchObject({ ok: false, error: { code: 'path_not_granted' } })
+    expect(found.ok ? '' : found.error.hint).toContain(hint)
+  }
+})
+
+onUnix('a link in a folder that a server may change is not followed, also of a docker run', () => {
+  const home = homeWith('w', 'keys/b', 'data')
+  symlinkSync(join(home, 'keys'), join(home, 'w/a'))
+  const node = { command: 'node', args: [], env: {}, cwd: null }
+  const docker = { ...node, command: 'docker', args: ['run', '-i', '-v', `${home}/w/a/b:/x`, 'a'] }
+  const options = { ...OPTIONS, write: ['~/w'] }
+  for (const contained of [
+    { ...node, options: { ...options, read: ['~/w/a/b'] } },
+    { ...docker, options },
+  ])
+    expect(specIn(contained, home)).toMatchObject({ ok: false, error: { code: 'path_not_granted' } })
+})
+
+onUnix('no container gets a folder of Toolroom, and folders around it hide it', () => {
+  const home = homeWith('data', 'notes')
+  const own = [join(home, 'data')]
+  const run = (mount: string) => {
+    const args = ['run', '-i', '-v', mount, 'a']
+    return specIn({ command: 'docker', args, env: {}, cwd: null, options: OPTIONS }, home, own)
+  }
+  expect(run(`${home}/data:/x`)).toMatchObject({ ok: false, error: { code: 'path_not_granted' } })
+  expect(run(`${home}:/x`)).toMatchObject({ ok: true, spec: { hidden: ['/x/data'] } })
+  expect(run(`${home}/notes:/x`)).not.toHaveProperty('spec.hidden')
+  const granted = { ...OPTIONS, read: [dirname(home)] }
+  const found = specIn({ command: 'node', args: [], env: {}, cwd: null, options: granted }, home, own)
+  expect(found).toMatchObject({ spec: { hidden: expect.arrayContaining([home, join(home, 'data')]) } })
 })
 
 test('the first image of a server stays its image until the server names another one', () => {
@@ -109,6 +154,10 @@ test('the first image of a server stays its image until the server names another
   writeFileSync(file, 'damaged')
   expect(new ImagePins(file).of('a', 'node:24')).toBeUndefined()
 })
+
+function specIn(contained: Contained, home: string, own: readonly string[] = []) {
+  return specOf(contained, { home, own, written: new WrittenFolders() })
+}
 
 function homeWith(...folders: string[]): string {
   const home = ownFolder()

@@ -3,16 +3,15 @@ import type { Marks } from '../../platform/platform.ts'
 import { type ServerProcess, StartFailure } from '../../process/start-child.ts'
 import { type Ability, able, notStarted, unable } from '../ability.ts'
 import { Container, endLeftovers } from './container.ts'
-import { type Contained, specOf } from './container-spec.ts'
+import { type Contained, type ContainerSurroundings, specOf } from './container-spec.ts'
 import type { ContainerSpec } from './create-request.ts'
 import { Engine, EngineError, type EngineSocket, engineInfo, findEngineSocket, isRootless } from './engine.ts'
 import { engineObstacle, explainEngine, explainPull, noEngine } from './explain-engine-error.ts'
 import { findImage, type Image, ImagePins, type Pulling, pullImage } from './images.ts'
 
-export interface ContainersDeps {
+export interface ContainersDeps extends ContainerSurroundings {
   /** The environment of Toolroom, which says where the engine is. */
   readonly env: Readonly<Record<string, string | undefined>>
-  readonly home: string
   readonly pinFile: string
   readonly marks: Marks
 }
@@ -28,6 +27,8 @@ export class Containers {
   readonly #deps: ContainersDeps
   readonly #pins: ImagePins
   readonly #running = new Set<Container>()
+  /** The servers of all containers that run or are started; null for a definition that is only tried out. */
+  readonly #present = new Map<object, string | null>()
   /** What the engine has said about images, by their names. */
   readonly #images = new Map<string, { readonly at: number; readonly isMissing: boolean }>()
   #answeredAt = Number.NEGATIVE_INFINITY
@@ -39,21 +40,28 @@ export class Containers {
 
   /** Rejects with a StartFailure. */
   async start(serverId: string | null, contained: Contained): Promise<ServerProcess> {
-    const specified = specOf(contained, this.#deps.home)
+    const specified = specOf(contained, this.#deps)
     if (!specified.ok) throw new StartFailure(specified.error, false)
     const { spec } = specified
+    if (spec.isNested) this.#refuseSecond(serverId)
     const found = this.#socket()
     if (!found.ok) throw new StartFailure(notStarted('engine_unavailable', found.obstacle), false)
     const engine = new Engine(found.path)
+    const presence = {}
+    this.#present.set(presence, serverId)
     try {
       const image = await this.#pinned(engine, serverId, spec.image)
       this.#pins.begin()
       const own = { ...spec, image, user: spec.user ?? (await userFor(engine, spec)) }
       const container = await Container.start(engine, own, { ...this.#labels, server: serverId ?? 'trial' })
       this.#running.add(container)
-      void container.ended.then(() => this.#running.delete(container))
+      void container.ended.then(() => {
+        this.#running.delete(container)
+        this.#present.delete(presence)
+      })
       return processOf(container)
     } catch (error) {
+      this.#present.delete(presence)
       if (!(error instanceof EngineError)) throw error
       throw new StartFailure(explainEngine(error, spec.image, found.path), false)
     }
@@ -64,7 +72,7 @@ export class Containers {
    * wait for its answer.
    */
   problem(serverId: string, contained: Contained): LastError | null {
-    const specified = specOf(contained, this.#deps.home)
+    const specified = specOf(contained, this.#deps)
     if (!specified.ok) return specified.error
     const { image } = specified.spec
     if (this.#pins.of(serverId, image) !== undefined) return null
@@ -120,6 +128,13 @@ export class Containers {
     await Promise.allSettled([...this.#running].map((container) => container.end()))
   }
 
+  /** A trial is one of an unknown server. */
+  #refuseSecond(serverId: string | null): void {
+    const others = [...this.#present.values()]
+    if ((serverId === null && others.length > 0) || others.includes(serverId) || others.includes(null))
+      throw new StartFailure(notStarted('container_failed', NESTED), false)
+  }
+
   #socket(): EngineSocket {
     return findEngineSocket(this.#deps.env, process.getuid?.())
   }
@@ -149,6 +164,13 @@ export class Containers {
 }
 
 const MAX_IMAGES = 500
+
+const NESTED = {
+  clause:
+    'a container has a folder that it may only read inside of one that it may change, and only one of its processes can run',
+  remedy:
+    'Wait for the other process, set sharing to shared, or grant folders that are not inside of each other',
+}
 
 const noImage = (image: string): EngineError => new EngineError(404, `No such image: ${image}`)
 

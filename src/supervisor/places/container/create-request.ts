@@ -16,6 +16,13 @@ export interface ContainerSpec {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly binds: readonly Bind[]
+  /** Folders of the container that are empty, inside of binds. */
+  readonly hidden?: readonly string[]
+  /**
+   * A bind is in another one that the server may change: while one process of the server runs, it could put a link there that
+   * the engine follows for the next one.
+   */
+  readonly isNested?: boolean
   readonly network: 'none' | 'full'
   readonly memory_mb: number
   readonly pids: number
@@ -78,7 +85,7 @@ export function createBody(
       NetworkMode: spec.network === 'none' ? 'none' : 'bridge',
       LogConfig: { Type: 'none', Config: {} }, // the default driver would write every answer to disk
       Tmpfs: { '/tmp': 'rw,nosuid,nodev' },
-      Mounts: spec.binds.map(mountOf),
+      Mounts: [...spec.binds.map(mountOf), ...(spec.hidden ?? []).map(emptyAt)],
     },
   }
 }
@@ -90,3 +97,5 @@ const mountOf = ({ source, target, access }: Bind) => ({
   Target: target,
   ReadOnly: access === 'read',
 })
+
+const emptyAt = (target: string) => ({ Type: 'tmpfs', Target: target, ReadOnly: true })

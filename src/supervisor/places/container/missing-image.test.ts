@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../../test/support/folder.ts'
+import { WrittenFolders } from '../written-folders.ts'
 import { Containers } from './containers.ts'
 
 /** An engine that has one image. */
@@ -27,6 +28,8 @@ test.skipIf(process.platform === 'win32')(
     const containers = new Containers({
       env: { DOCKER_HOST: `unix://${path}` },
       home: folder,
+      own: [],
+      written: new WrittenFolders(),
       pinFile: join(folder, 'pins.json'),
       marks: { ofFolder: 'a', ofRun: 'b' } as never,
     })

@@ -1,14 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { bundled } from '../../../../test/support/bundled.ts'
 import { onDisk, ownFolder } from '../../../../test/support/folder.ts'
 import { atEnd } from '../../../../test/support/lifetime.ts'
 import { onPath } from '../../../../test/support/on-path.ts'
-import { heldBy } from '../../platform/spawning.ts'
+import { startedOnUnix } from '../../platform/unix/started-on-unix.ts'
+import { WrittenFolders } from '../written-folders.ts'
 import { type LostFiles, lostFiles } from './lost-files.ts'
 import { Sandbox } from './sandbox.ts'
 import { trialArgs } from './sandbox-arguments.ts'
@@ -33,35 +33,34 @@ function userHome(owner = process.getuid?.() ?? 0): string {
   return home
 }
 
-/** How to run a script in isolation. It prints a line when it is done, and stays. */
+/** A script that prints a line when it is done, and stays. */
+function launchOf(home: string, script: string) {
+  const code = `const fs = require('node:fs')\n${script}\nconsole.log('done'); setInterval(() => {}, 1000)`
+  const env = { HOME: home, PATH: process.env.PATH ?? '' }
+  return { path: process.execPath, args: ['-e', code], cwd: home, env, mark: 'A=1' }
+}
+
+const CONFINEMENT = { write: ['~/open', '~/file'], read: ['~/readable'], network: 'none' } as const
+
 async function confined(home: string, script: string) {
   const sandbox = new Sandbox({
     system: 'linux',
     home,
     hidden: [],
     find: async (program) => onPath(program),
+    written: new WrittenFolders(),
+    userOfRoot: 'nobody',
+    uid: 1, // as it is, also if that is root
   })
-  const args = [
-    '-e',
-    `const fs = require('node:fs')\n${script}\nconsole.log('done'); setInterval(() => {}, 1000)`,
-  ]
-  const env = { HOME: home, PATH: process.env.PATH ?? '' }
-  const confinement = { write: ['~/open', '~/file'], read: ['~/readable'], network: 'none' } as const
-  const made = await sandbox.confine(
-    { path: process.execPath, args, cwd: home, env, mark: 'A=1' },
-    confinement,
-  )
+  const made = await sandbox.confine(launchOf(home, script), CONFINEMENT)
   if (!made.ok) throw new Error(made.error.message)
-  return { path: made.launch.path, args: made.launch.args, told: heldBy(made.launch, [])?.told ?? '' }
+  return made.launch
 }
 
 async function lostBy(home: string, script: string): Promise<LostFiles> {
-  const { path, args, told } = await confined(home, script)
-  const child = spawn(path, args, { cwd: home, env: {}, stdio: ['ignore', 'pipe', 'inherit', 'pipe'] })
+  const child = startedOnUnix(await confined(home, script), [])
   atEnd(() => void child.kill('SIGKILL'))
-  const [, output, , descriptor] = child.stdio as unknown as [null, Readable, null, Writable]
-  descriptor.end(told)
-  await new Promise((resolve) => output.once('data', resolve))
+  await new Promise((resolve) => child.stdout.once('data', resolve))
   return lostFiles(child.pid ?? 0, [home, home])
 }
 
@@ -84,19 +83,24 @@ describe.skipIf(!isUsable)('with bubblewrap', () => {
 
   test('an ordinary user finds the files of a sandbox of the same user', async () => {
     const home = userHome(ORDINARY)
-    const source = fileURLToPath(new URL('lost-files.ts', import.meta.url))
-    const main = await bundled(`import { spawn } from 'node:child_process'
-      import { lostFiles } from ${JSON.stringify(source)}
-      const { path, args, told } = JSON.parse(process.argv[2] ?? '')
-      const child = spawn(path, args, { env: {}, stdio: ['ignore', 'pipe', 'inherit', 'pipe'] })
-      child.stdio[3].end(told)
+    const file = (name: string) => JSON.stringify(fileURLToPath(new URL(name, import.meta.url)))
+    const main = await bundled(`import { lostFiles } from ${file('lost-files.ts')}
+      import { Sandbox } from ${file('sandbox.ts')}
+      import { startedOnUnix } from ${file('../../platform/unix/started-on-unix.ts')}
+      import { WrittenFolders } from ${file('../written-folders.ts')}
+      const { bwrap, home, launch, confinement } = JSON.parse(process.argv[2] ?? '')
+      const deps = { home, hidden: [], find: async () => bwrap, written: new WrittenFolders(), userOfRoot: 'nobody' }
+      const made = await new Sandbox(deps).confine(launch, confinement)
+      if (!made.ok) throw new Error(made.error.message)
+      const child = startedOnUnix(made.launch, [])
       child.stdout.once('data', async () => {
-        console.log(JSON.stringify(await lostFiles(child.pid ?? 0, [${JSON.stringify(home)}])))
+        console.log(JSON.stringify(await lostFiles(child.pid ?? 0, [home])))
         child.kill('SIGKILL')
       })`)
     chmodSync(dirname(main), 0o755)
     chmodSync(main, 0o644)
-    const child = spawn(process.execPath, [main, JSON.stringify(await confined(home, WRITES))], {
+    const given = JSON.stringify({ bwrap, home, launch: launchOf(home, WRITES), confinement: CONFINEMENT })
+    const child = spawn(process.execPath, [main, given], {
       cwd: home,
       env: { HOME: home, PATH: process.env.PATH },
       stdio: ['ignore', 'pipe', 'inherit'],

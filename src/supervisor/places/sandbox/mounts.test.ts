@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test as onEverySystem } from 'vitest'
+import { describe, expect, test as onEverySystem } from 'vitest'
 import { onDisk, ownFolder } from '../../../../test/support/folder.ts'
 import { SYSTEM_FOLDERS } from '../../../kernel/isolation-options.ts'
+import { WrittenFolders } from '../written-folders.ts'
 import { type Confinement, mountsOf } from './mounts.ts'
 import { profileOf } from './sandbox-arguments.ts'
 
@@ -87,20 +88,114 @@ test('of nested folders the outer one comes first, so that the inner one decides
   const home = homeWith('a/b/c/file')
   const confinement = { ...CLOSED, read: ['~/a/b/c', '~/a'], write: ['~/a/b'] }
   const mounts = mountsOf({ path: '/usr/bin/true', args: [], cwd: '/usr', env: {} }, confinement, {
-    home,
-    hidden: [],
-    system: SYSTEM_FOLDERS,
+    ...{ home, hidden: [], packages: undefined },
+    ...{ system: SYSTEM_FOLDERS, written: new WrittenFolders() },
   })
-  const inA = mounts.filter(({ path }) => path.startsWith(join(home, 'a')))
+  const inA = (mounts.ok ? mounts.mounts : []).filter(({ path }) => path.startsWith(join(home, 'a')))
   expect(inA.map(({ access }) => access)).toEqual(['read', 'write', 'read'])
+})
+
+describe('a link in a folder that a server may change', () => {
+  const WORK: Confinement = { write: ['~/w'], read: ['~/w/a/b'], network: 'none' }
+
+  test('is not followed for what is granted inside of it', () => {
+    const home = homeWith('w/a/b/file', '.ssh/id_ed25519')
+    expect(seenBy({ home, confinement: WORK })).toMatchObject({ [join(home, 'w/a/b')]: 'read' })
+    replacedByLink(join(home, 'w/a'), home)
+    mkdirSync(join(home, 'b'))
+    const link = join(home, 'w/a')
+    expect(seenBy({ home, confinement: WORK })).toEqual({ why: 'link', file: '~/w/a/b', link })
+  })
+
+  test('is not followed when the server or another one could change the folder once', () => {
+    const home = homeWith('w/a/b/file', 'other/file')
+    const written = new WrittenFolders(join(ownFolder(), 'written-folders.json'))
+    seenBy({ home, written, confinement: { ...CLOSED, write: ['~/w'] } })
+    replacedByLink(join(home, 'w/a'), join(home, 'other'))
+    const later = new WrittenFolders(join(ownFolder(), 'none.json'))
+    later.add(written.all)
+    expect(seenBy({ home, written: later, confinement: { ...CLOSED, read: ['~/w/a'] } })).toMatchObject({
+      why: 'link',
+    })
+    expect(seenBy({ home, confinement: { ...CLOSED, read: ['~/w/a'] } })).toMatchObject({
+      [join(home, 'w/a')]: 'read', // no server could have made it
+    })
+  })
+
+  test.each([
+    ['a script', (home: string) => ({ args: [join(home, 'w/server.py')] }), 'w/server.py'],
+    ['the program', (home: string) => ({ path: join(home, 'w/server.py') }), 'w/server.py'],
+    ['a Node on PATH', (home: string) => ({ searchPath: join(home, 'w/bin') }), 'w/bin/node'],
+  ])('opens nothing as %s', (_, given, name) => {
+    const home = homeWith('w/bin/x', 'keys/bin/node', 'keys/pyvenv.cfg')
+    const target = join(home, 'keys/bin/node')
+    replacedByLink(join(home, name), target)
+    const seen = seenBy({ home, confinement: { ...CLOSED, write: ['~/w'] }, ...given(home) })
+    expect(JSON.stringify(seen)).not.toContain('keys')
+  })
+
+  test('does not make the folder around it a runtime', () => {
+    const home = homeWith('project/bin/node', 'project/secret')
+    const confinement: Confinement = { ...CLOSED, write: ['~/project/bin'] }
+    const seen = seenBy({ home, confinement, path: join(home, 'project/bin/node') })
+    expect(seen).toEqual({ [home]: 'empty', [join(home, 'project/bin')]: 'write' })
+  })
+})
+
+describe('the working folder', () => {
+  test.each(['project', '.ssh', 'data', 'data/packages'])('~/%s opens nothing', (name) => {
+    const home = homeWith('project/file', '.ssh/id_ed25519', 'data/token', 'data/packages/x/y')
+    const cwd = join(home, name)
+    const mayAdd = name === 'project'
+    expect(seenBy({ home, cwd, hidden: [join(home, 'data')] })).toEqual({ why: 'cwd', file: cwd, mayAdd })
+  })
+
+  test('can be in a folder that was granted, in a package, in the system and in the empty home', () => {
+    const home = homeWith('project/package.json', 'project/src/index.js', 'open/sub/file')
+    const confinement = { ...CLOSED, read: ['~/open'] }
+    for (const cwd of [join(home, 'open/sub'), '/usr/lib', home, '/'])
+      expect(seenBy({ home, cwd, confinement })).not.toHaveProperty('why')
+    const args = [join(home, 'project/src/index.js')]
+    expect(seenBy({ home, cwd: join(home, 'project'), args })).toMatchObject({
+      [join(home, 'project')]: 'read',
+    })
+  })
+})
+
+test('a folder of Toolroom cannot be granted, and a script opens none of it but its package, and no keys', () => {
+  const home = homeWith('data/token', 'data/x.py', '.ssh/x.py', '.aws/package.json', '.aws/bin/x.js')
+  const hidden = [join(home, 'data')]
+  symlinkSync(join(home, 'data'), join(home, 'alias'))
+  for (const file of ['~/data', '~/data/token', '~/alias', '~/alias/token'])
+    expect(seenBy({ home, hidden, confinement: { ...CLOSED, read: [file] } })).toEqual({ why: 'own', file })
+  for (const name of ['data/x.py', '.ssh/x.py', '.aws/bin/x.js'])
+    expect(seenBy({ home, hidden, args: [join(home, name)] })).toEqual({
+      [home]: 'empty',
+      [join(home, 'data')]: 'empty',
+    })
+})
+
+test('the home and the folders of Toolroom are hidden by where they are, whatever they are called', () => {
+  const disk = homeWith('me/data/token', 'me/notes/file')
+  const home = join(ownFolder(), 'home')
+  symlinkSync(join(disk, 'me'), home)
+  const hidden = [join(home, 'data')]
+  const shown = seenBy({ home, hidden, confinement: { ...CLOSED, read: [disk] } })
+  expect(shown).toMatchObject({
+    [disk]: 'read',
+    [join(disk, 'me')]: 'empty',
+    [join(disk, 'me/data')]: 'empty',
+  })
+  const named = seenBy({ home, hidden, confinement: { ...CLOSED, read: ['~'] } })
+  expect(named).toEqual({ [home]: 'read', [join(home, 'data')]: 'empty' })
 })
 
 test('a profile for macOS forbids the network and the home, and allows what was named', () => {
   const home = homeWith('work/file', 'say "hi"/file')
   const mounts = [
     { path: home, access: 'empty' },
-    { path: join(home, 'say "hi"'), access: 'read' },
-    { path: join(home, 'work'), access: 'write' },
+    { path: join(home, 'say "hi"'), source: join(home, 'say "hi"'), access: 'read' },
+    { path: join(home, 'work'), source: join(home, 'work'), access: 'write' },
   ] as const
   const lines = profileOf(mounts, CLOSED).split('\n')
   expect(lines).toContain('(deny network*)')
@@ -120,9 +215,11 @@ interface Case {
   readonly cwd?: string
   readonly confinement?: Confinement
   readonly hidden?: readonly string[]
+  readonly written?: WrittenFolders
+  readonly searchPath?: string
 }
 
-/** The mounts without /tmp and without the Node that runs the test. */
+/** The mounts without /tmp and without the Node that runs the test, or why there are none. */
 function seenBy({
   home,
   path = '/usr/bin/env',
@@ -130,16 +227,23 @@ function seenBy({
   cwd = '/usr',
   confinement = CLOSED,
   hidden = [],
+  written = new WrittenFolders(),
+  searchPath = '/usr/bin',
 }: Case) {
   const system = [...SYSTEM_FOLDERS, dirname(dirname(process.execPath))]
-  const mounts = mountsOf({ path, args, cwd, env: { HOME: home, PATH: '/usr/bin' } }, confinement, {
-    home,
-    hidden,
-    system,
+  const found = mountsOf({ path, args, cwd, env: { HOME: home, PATH: searchPath } }, confinement, {
+    ...{ home, hidden, system, written },
+    packages: hidden[0] && join(hidden[0], 'packages'),
   })
+  if (!found.ok) return found.refusal
   return Object.fromEntries(
-    mounts.filter((mount) => mount.path !== '/tmp').map((mount) => [mount.path, mount.access]),
+    found.mounts.filter((mount) => mount.path !== '/tmp').map((mount) => [mount.path, mount.access]),
   )
+}
+
+function replacedByLink(file: string, target: string): void {
+  rmSync(file, { recursive: true, force: true })
+  symlinkSync(target, file)
 }
 
 function homeWith(...files: string[]): string {

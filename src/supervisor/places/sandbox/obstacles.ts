@@ -54,6 +54,12 @@ export const notOnThisSystem = (system: string): Obstacle =>
 
 export const seatbeltRefused = (said: string): Obstacle => obstacle(refusal(said), WITHOUT_SANDBOX)
 
+export const userNotFound = (name: string, why: string): Obstacle =>
+  obstacle(
+    `Toolroom runs as root, and ${name}, the user for sandboxed servers, ${why}`,
+    'Set SANDBOX_USER to a user without rights, or run Toolroom as an ordinary user',
+  )
+
 const refusal = (said: string): string => `the system refused a sandbox (${said})`
 
 const WITHOUT_ISOLATION = 'Set isolation to none to run it without isolation'

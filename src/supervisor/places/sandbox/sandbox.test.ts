@@ -1,4 +1,4 @@
-import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -9,14 +9,15 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Writable } from 'node:stream'
 import { describe, expect, test, vi } from 'vitest'
 import { onDisk, ownFolder } from '../../../../test/support/folder.ts'
 import { atEnd } from '../../../../test/support/lifetime.ts'
 import { onPath } from '../../../../test/support/on-path.ts'
 import { refusedNamespaces } from '../../../../test/support/places.ts'
 import type { Launch } from '../../platform/platform.ts'
-import { heldBy } from '../../platform/spawning.ts'
+import { toldTo } from '../../platform/spawning.ts'
+import { startedOnUnix } from '../../platform/unix/started-on-unix.ts'
+import { WrittenFolders } from '../written-folders.ts'
 import type { Confinement } from './mounts.ts'
 import { bubblewrapMissing, namespacesRefused } from './obstacles.ts'
 import { Sandbox, type SandboxDeps } from './sandbox.ts'
@@ -100,10 +101,25 @@ describe.skipIf(!isUsable)('with bubblewrap', () => {
       console.log('left'); setInterval(() => {}, 1000)`
     const confined = await sandbox({ home }).confine(programOf(home, ['-e', leave]), CLOSED)
     if (!confined.ok) throw new Error(confined.error.message)
-    const starter = `const child = require('node:child_process').spawn(${JSON.stringify(confined.launch.path)},
-      ${JSON.stringify(confined.launch.args)}, { detached: true, stdio: ['pipe', 'inherit', 'inherit', 'pipe'] })
-      child.stdio[3].end(${JSON.stringify(heldBy(confined.launch, [])?.told)})`
-    const parent = spawn(process.execPath, ['-e', starter], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const { path, args, holder } = confined.launch
+    if (!holder) throw new Error('nothing holds it')
+    const inputs = [toldTo(holder, confined.launch, []), ...holder.descriptors]
+    const stdio = inputs.map((each, index) => (typeof each === 'number' ? index + 3 : 'pipe'))
+    const bytes = inputs.map((each) =>
+      typeof each === 'number' ? null : Buffer.from(each).toString('base64'),
+    )
+    const starter = `const child = require('node:child_process').spawn(${JSON.stringify(path)},
+      ${JSON.stringify(args)}, { detached: true, stdio: ['pipe', 'inherit', 'inherit', ...${JSON.stringify(stdio)}] })
+      ;${JSON.stringify(bytes)}.forEach((each, at) => each && child.stdio[at + 3].end(Buffer.from(each, 'base64')))`
+    const parent = spawn(process.execPath, ['-e', starter], {
+      stdio: [
+        'pipe',
+        'pipe',
+        'inherit',
+        ...inputs.map((each) => (typeof each === 'number' ? each : 'ignore')),
+      ],
+    })
+    holder.close()
     expect(await firstLine(parent)).toBe('left')
     await vi.waitFor(() => expect(commandsWith(mark)).toBeGreaterThan(0))
     parent.kill('SIGKILL')
@@ -129,12 +145,12 @@ describe.skipIf(!isUsable)('with bubblewrap', () => {
       { ...CLOSED, network: 'full' },
     )
     if (!confined.ok) throw new Error(confined.error.message)
-    expect(heldBy(confined.launch, [])?.environment).toEqual({ TOOLROOM_TEST: '1' })
     expect(confined.launch.args.join(' ')).not.toContain('outside')
     const output = await outputOf(confined.launch, home)
     expect(output).toContain(`${Object.entries(own).find(([key]) => key === name)?.[1]} 1`)
     expect(readdirSync(outside)).toEqual([])
-    expect(() => heldBy({ ...confined.launch, env: { A: 'a\0--bind' } }, [])).toThrow('NUL')
+    const injected = { ...confined.launch, env: { A: 'a\0--bind' } }
+    expect(() => startedOnUnix(injected, [])).toThrow('NUL')
   })
 
   test('where the kernel refuses namespaces, the error says so and names the remedy', async () => {
@@ -199,7 +215,9 @@ const ORDINARY = 12345
 const isRoot = process.getuid?.() === 0
 
 function sandbox(deps: { home: string } & Partial<SandboxDeps>): Sandbox {
-  return new Sandbox({ system: 'linux', find: async (program) => onPath(program), hidden: [], ...deps })
+  const own = { hidden: [], written: new WrittenFolders(), userOfRoot: 'nobody' }
+  const uid = isRoot ? ORDINARY : undefined
+  return new Sandbox({ system: 'linux', find: async (program) => onPath(program), ...own, uid, ...deps })
 }
 
 function programOf(home: string, args: readonly string[]) {
@@ -221,12 +239,7 @@ function userHome(): string {
 
 async function outputOf(launch: Launch, home: string): Promise<string> {
   const user = isRoot ? { uid: ORDINARY, gid: ORDINARY } : {}
-  const { environment, told } = heldBy(launch, []) ?? { environment: {}, told: '' }
-  const child = spawn(launch.path, launch.args, {
-    ...{ cwd: home, env: environment, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] },
-    ...user,
-  }) as ChildProcessWithoutNullStreams
-  ;(child.stdio[3] as Writable).end(told)
+  const child = startedOnUnix({ ...launch, cwd: home }, [], user)
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (text += String(data)))
   await new Promise((resolve) => child.once('close', resolve))

@@ -1,12 +1,12 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Exit, Launch, Marks, ProcessGroup, ProcessGroups, ProcessUsage } from '../platform.ts'
 import type { ProcessTable } from '../process-table.ts'
-import { environmentOf, heldBy, spawned } from '../spawning.ts'
+import { spawned } from '../spawning.ts'
 import { OwnProcesses } from './own-processes.ts'
 import type { ReaperLink } from './reaper.ts'
 import { type GroupId, type SignalRules, Signals, Sweeper } from './signals.ts'
+import { type Spawned, startedOnUnix } from './started-on-unix.ts'
 
 interface UnixOptions extends SignalRules {
   readonly inherited: readonly string[]
@@ -57,8 +57,6 @@ export class UnixProcessGroups implements ProcessGroups {
   }
 }
 
-type Spawned = ChildProcessByStdio<Writable, Readable, Readable>
-
 /** How old the CPU time and memory of a process may be on systems whose process table is a list. */
 const USAGE_AGE_MS = 1000
 const END_WITHIN_MS = 1000
@@ -85,27 +83,13 @@ class UnixProcessGroup implements ProcessGroup {
     this.errors = child.stderr
     this.#group = { leader: this.pid, startedAt: undefined }
     this.#mark = launch.mark
-    this.#isHolder = launch.holderArgs !== undefined
+    this.#isHolder = launch.holder !== undefined
     this.#parts = parts
     this.#identified = this.#identify()
   }
 
   static async start(launch: Launch, inherited: readonly string[], parts: Parts): Promise<UnixProcessGroup> {
-    const { path, args, cwd } = launch
-    const held = heldBy(launch, inherited)
-    const child = spawn(path, args, {
-      cwd,
-      env: held ? held.environment : environmentOf(launch, inherited),
-      shell: false,
-      detached: true, // a process group of its own, to signal it together with its children
-      stdio: ['pipe', 'pipe', 'pipe', ...(held ? (['pipe'] as const) : [])],
-    }) as Spawned
-    if (held) {
-      // Without file handles there are no streams, and `spawned` rejects.
-      const told = child.stdio?.[3] as Writable | undefined
-      told?.on('error', () => {}) // it has ended before it read them
-      told?.end(held.told)
-    }
+    const child = startedOnUnix(launch, inherited)
     const { ended } = await spawned(child)
     return new UnixProcessGroup(child, ended, launch, parts)
   }
