@@ -181,3 +181,17 @@ test('when the store fails in the middle of an import, what was imported so far 
   expect((await post(other, '/api/import', { file, passphrase: PASSPHRASE })).statusCode).toBe(500)
   expect(await content(other)).toEqual({ servers: [], agents: [], presets: [], named_secrets: [], full: [] })
 })
+
+test('a choice names only the servers that were imported: an agent or a preset never sees another one that has the name of a missing one', async () => {
+  const file = await exported(await serviceWithServers(), false) // echo-one has a secret in its arguments
+  const other = await openTestService()
+  await register(other, 'echo', [], { name: 'Echo One' })
+  const renamed = structuredClone(file)
+  for (const server of renamed.servers) if (server.id === 'echo-one') server.definition.name = 'Another'
+  const report = await imported(other, { file: renamed })
+  expect(report.items.map(({ outcome }) => outcome)).toEqual(['refused', 'created', 'refused'])
+  const nothing = { servers: [], tools: {} }
+  const { agents, presets } = await exported(other, false)
+  expect(agents).toMatchObject([{ agent_type: 'cursor', tools: nothing }])
+  expect(presets).toMatchObject([{ name: 'work', choice: nothing }])
+})
