@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { CallFilter, CallPageRequest } from '../src/observe/calls/call-store.ts'
 import { SqliteCallStore } from '../src/store/calls/sqlite-call-store.ts'
 import { append, CALLS_FROM, callMaker, EVERY_MS } from '../test/support/calls.ts'
+import { median, round } from './statistics.ts'
 
 const SIZES = [10_000, 100_000, 1_000_000]
 const BATCH = 1024
@@ -26,12 +27,10 @@ export async function run(): Promise<{ title: string; rows: Record<string, strin
 }
 
 /** SQLite works in the calling thread, so this is what a page takes on a computer that does nothing else. */
-function cpuMs(): number {
+function ownCpuMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000
 }
-
-const round = (value: number) => Number(value.toPrecision(3))
 
 async function measure(calls: number, note: (what: string, value: number) => void): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'toolroom-bench-'))
@@ -44,11 +43,11 @@ async function measure(calls: number, note: (what: string, value: number) => voi
     note('append, µs per call', ((await fill(store, calls)) * 1000) / calls)
     await store.close()
     note('MB on disk', statSync(path).size / 1e6)
-    const openedAt = cpuMs()
+    const openedAt = ownCpuMs()
     store = open()
-    note('open', cpuMs() - openedAt)
+    note('open', ownCpuMs() - openedAt)
     for (const [what, request] of questions(calls))
-      note(what, await median(() => store.page({ filter: {}, limit: 100, before: null, ...request })))
+      note(what, await medianCpuMs(() => store.page({ filter: {}, limit: 100, before: null, ...request })))
   } finally {
     await store.close()
     rmSync(folder, { recursive: true, force: true })
@@ -60,9 +59,9 @@ async function fill(store: SqliteCallStore, calls: number): Promise<number> {
   let spent = 0
   for (let at = 0; at < calls; at += BATCH) {
     const batch = Array.from({ length: Math.min(BATCH, calls - at) }, next)
-    const startedAt = cpuMs()
+    const startedAt = ownCpuMs()
     await append(store, batch)
-    spent += cpuMs() - startedAt
+    spent += ownCpuMs() - startedAt
   }
   return spent
 }
@@ -112,12 +111,12 @@ function questions(calls: number): [string, Partial<CallPageRequest>][] {
   ]
 }
 
-async function median(work: () => Promise<unknown>): Promise<number> {
+async function medianCpuMs(work: () => Promise<unknown>): Promise<number> {
   const times: number[] = []
   for (let round = 0; round < ROUNDS; round += 1) {
-    const startedAt = cpuMs()
+    const startedAt = ownCpuMs()
     await work()
-    times.push(cpuMs() - startedAt)
+    times.push(ownCpuMs() - startedAt)
   }
-  return times.sort((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0
+  return median(times)
 }

@@ -12,6 +12,7 @@ import { LOG_SCHEMA } from '../src/store/logs/log-schema.ts'
 import { Connection } from '../src/store/sqlite/connection.ts'
 import { LogThread } from '../src/store/thread/log-thread.ts'
 import { StoreThread } from '../src/store/thread/store-thread.ts'
+import { median, percentile, round } from './statistics.ts'
 import { untilQuiet } from './subjects.ts'
 
 const ROUNDS = 5
@@ -33,7 +34,7 @@ export async function ingest(lines: readonly StoredEntry[]) {
   return {
     'lines/s': Math.round(perS),
     'lines/s, bare loop': Math.round(median(bare)),
-    ratio: Number((perS / median(bare)).toPrecision(3)),
+    ratio: round(perS / median(bare)),
     'pages read meanwhile': ours.reduce((sum, { pagesMs }) => sum + pagesMs.length, 0),
     'p50 of a page, ms': round(
       percentile(
@@ -136,13 +137,4 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-const round = (value: number) => Number(value.toPrecision(3))
-
-const median = (values: readonly number[]) => percentile(values, 50)
-
-function percentile(values: readonly number[], percent: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? Number.NaN
 }

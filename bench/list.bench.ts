@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { median } from './statistics.ts'
 
 const SERVERS = 100
 const ROUNDS = 5
@@ -77,8 +78,4 @@ async function rate(url: string): Promise<number> {
   await Promise.all(Array.from({ length: CONNECTIONS }, lane))
   agent.destroy()
   return done / (ROUND_MS / 1000)
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { median, round } from './statistics.ts'
 import { cpuMs, untilQuiet } from './subjects.ts'
 
 const ROOT = process.cwd()
@@ -222,10 +223,4 @@ async function end(child: ChildProcess): Promise<void> {
   const closed = once(child, 'close')
   child.kill('SIGTERM')
   await closed
-}
-
-const round = (value: number) => Number(value.toPrecision(3))
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }

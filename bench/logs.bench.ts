@@ -5,6 +5,7 @@ import type { PageRequest, ResolvedFilter, StoredEntry } from '../src/observe/lo
 import { LogDatabase } from '../src/store/logs/log-database.ts'
 import { randomFrom } from '../test/support/random.ts'
 import { ingest } from './ingest.ts'
+import { median, round } from './statistics.ts'
 
 const SIZES = [10_000, 100_000, 1_000_000]
 const INGESTED = 100_000
@@ -31,8 +32,6 @@ export async function run(): Promise<{ title: string; rows: Record<string, strin
   return { title: 'Logs: medians in ms unless the name says otherwise', rows }
 }
 
-const round = (value: number) => Number(value.toPrecision(3))
-
 async function measure(lines: number, note: (what: string, value: number) => void): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'toolroom-bench-'))
   const path = join(folder, 'logs.db')
@@ -47,7 +46,7 @@ async function measure(lines: number, note: (what: string, value: number) => voi
     logs = open()
     note('open', performance.now() - openedAt)
     for (const [what, request] of questions(lines)) {
-      note(what, await median(() => logs.page({ order: 'desc', limit: 100, after: null, ...request })))
+      note(what, await medianMs(() => logs.page({ order: 'desc', limit: 100, after: null, ...request })))
     }
     await download(logs, note)
     const clearedAt = performance.now()
@@ -119,14 +118,14 @@ async function download(logs: LogDatabase, note: (what: string, value: number) =
   }
 }
 
-async function median(work: () => Promise<unknown>): Promise<number> {
+async function medianMs(work: () => Promise<unknown>): Promise<number> {
   const times: number[] = []
   for (let round = 0; round < 6; round++) {
     const startedAt = performance.now()
     await work()
     if (round > 0) times.push(performance.now() - startedAt)
   }
-  return times.sort((a, b) => a - b)[2] ?? 0
+  return median(times)
 }
 
 function maintain(logs: LogDatabase): number {

@@ -11,6 +11,7 @@ import { type Event, Recorder } from '../src/observe/metrics/record/recorder.ts'
 import { Sketch } from '../src/observe/metrics/sketch/quantile-sketch.ts'
 import { MetricsDatabase } from '../src/store/metrics/metrics-database.ts'
 import { randomFrom } from '../test/support/random.ts'
+import { median } from './statistics.ts'
 
 const EVENTS = 500_000
 const BATCH = 1000
@@ -207,6 +208,3 @@ function timed(work: () => unknown): number {
   work()
   return performance.now() - startedAt
 }
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0

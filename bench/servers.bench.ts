@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { median, percentile, round } from './statistics.ts'
 import {
   childrenOf,
   cpuMs,
@@ -111,7 +112,12 @@ async function watchedStart(toolroom: Toolroom) {
     ({ status, restart_count, last_error }) =>
       status === 'running' && restart_count === 0 && last_error === null,
   )
-  return { failures: SERVERS - well.length, mostStarting, healthMs: p99(healthMs), samples: healthMs.length }
+  return {
+    failures: SERVERS - well.length,
+    mostStarting,
+    healthMs: percentile(healthMs, 99),
+    samples: healthMs.length,
+  }
 }
 
 interface Held {
@@ -179,7 +185,7 @@ async function freeze(toolroom: Toolroom): Promise<Frozen[]> {
       }
     }
     await Promise.all(Array.from({ length: LANES }, lane))
-    return p99(ms)
+    return percentile(ms, 99)
   }
   await load() // warm
   const found: Frozen[] = []
@@ -250,14 +256,4 @@ function row(
     must: must === undefined ? '' : `${judged === 'ratio' ? '÷ ' : ''}≤ ${round(must)}`,
     met: must === undefined ? '' : (figure ?? Number.NaN) <= must,
   }
-}
-
-const round = (value: number) => Number(value.toPrecision(3))
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-}
-
-function p99(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.ceil(values.length * 0.99) - 1] ?? Number.NaN
 }

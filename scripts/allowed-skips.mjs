@@ -280,6 +280,7 @@ const ALLOWED = [
     file: /^(?:src\/supervisor\/places\/|test\/(?:e2e\/(?:places|isolation)|cli\/isolation)\.test)/,
     name: /^with docker/,
     package: 'docker.io',
+    // Where no engine runs, container-spec.test.ts holds what it would be asked for: no capability, no log, a read-only root.
     why: 'this container engine was not found, or it cannot run here: it needs root, mounts and cgroups',
     inCi: true,
   },
@@ -287,6 +288,7 @@ const ALLOWED = [
     file: /^(?:src\/supervisor\/places\/|test\/(?:e2e\/(?:places|isolation)|cli\/isolation)\.test)/,
     name: /^with podman/,
     package: 'podman',
+    // Where no engine runs, container-spec.test.ts holds what it would be asked for: no capability, no log, a read-only root.
     why: 'this container engine was not found, or it cannot run here: it needs root, mounts and cgroups',
     inCi: true,
   },

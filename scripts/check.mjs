@@ -12,7 +12,7 @@ const CHECKS = {
   'unused code': () => runTool('knip', ['--no-progress'], quiet),
   'lock file': () => script('check-lock.mjs'),
   words: () => script('check-words.mjs'),
-  // Warns and does not fail: the results of real agents can be renewed only on a machine that can install them.
+  // Warns and does not fail: the results of real agents can be renewed only on a machine that can install them. A release fails.
   'verified clients': () => script('check-results.mjs'),
 }
 

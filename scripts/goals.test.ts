@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { judgeSkipped } from './allowed-skips.mjs'
 import { GOALS, goalsIn, scriptsOfGoals } from './goal-list.mjs'
 
@@ -16,10 +17,22 @@ test('each of the reliability goals R1 to R34 has a script in test/', () => {
 
 test('each of the reliability goals R1 to R34 has a figure in the table of npm run goals', () => {
   const without = [...scriptsOfGoals()].filter(([goal, files]) => {
-    const printed = new RegExp(`(?:figure|expectGoodRounds)\\(\\s*'${goal}'`)
+    const printed = new RegExp(`(?:figure|inRounds)\\(\\s*'${goal}'`)
     return !files.some((file) => printed.test(readFileSync(join(root, file), 'utf8')))
   })
   expect(without.map(([goal]) => goal)).toEqual([])
+})
+
+test('the goals run at full length every night, as root and with what they need, and a goal that was skipped fails there', () => {
+  const read = (path: string) => readFileSync(join(root, path), 'utf8')
+  const { on, permissions, jobs } = parse(read('.github/workflows/goals.yml'))
+  expect(on.schedule).toEqual([{ cron: expect.stringMatching(/^\d+ \d+ \* \* \*$/) }])
+  expect(permissions).toEqual({ contents: 'read' })
+  const [, , goals, leftovers] = jobs.goals.steps
+  expect(goals).toEqual({ run: 'sudo env "PATH=$PATH" CI=true npm run goals' })
+  expect(leftovers).toEqual({ run: expect.stringContaining('node scripts/leftovers.mjs'), if: 'always()' })
+  expect(JSON.parse(read('package.json')).scripts.goals).toBe('node scripts/goals.mjs')
+  expect(read('scripts/goals.mjs')).toMatch(/process\.exitCode = .*isIncomplete\(\)/)
 })
 
 test('a goal is found by its whole number, in a title or a comment', () => {

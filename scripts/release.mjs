@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { staleResults } from './checked.mjs'
 import { fail, root } from './lib.mjs'
 
 const UNRELEASED = /^## (\S+), unreleased$/m
@@ -19,8 +20,12 @@ const changes = changelog()
 if (git('tag', '--list', `v${version}`) !== '') fail(`The tag v${version} exists already`)
 if (!dryRun && git('status', '--porcelain') !== '')
   fail('There are uncommitted changes; commit or stash them first')
+const stale = staleResults()
+if (!dryRun && stale.length > 0)
+  fail(`Results of real agents, clients or servers are older than the code:\n${stale.join('\n')}`)
 const files = { 'CHANGELOG.md': changes.text, ...manifests() }
 console.log(`Version ${version}, tag v${version}\n\n${changes.section}`)
+for (const line of stale) console.log(`\nTo do first: ${line}`)
 if (dryRun) console.log('\nNothing was changed (--dry-run).')
 else release()
 

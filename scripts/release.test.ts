@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -12,7 +12,7 @@ function repository() {
   const folder = ownFolder()
   const env = { ...process.env, HOME: folder, GIT_CONFIG_NOSYSTEM: '1' }
   const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, env, encoding: 'utf8' }).trim()
-  const scripts = ['release', 'lib', 'outside-env'].map((name) => `scripts/${name}.mjs`)
+  const scripts = ['release', 'lib', 'outside-env', 'checked'].map((name) => `scripts/${name}.mjs`)
   for (const name of [...scripts, 'package.json', 'package-lock.json'])
     cpSync(join(root, name), join(folder, name))
   writeFileSync(
@@ -28,6 +28,7 @@ function repository() {
     spawnSync(process.execPath, [join(folder, 'scripts/release.mjs'), ...args], { env, encoding: 'utf8' })
   const read = (name: string) => readFileSync(join(folder, name), 'utf8')
   return {
+    folder,
     git,
     release,
     read,
@@ -63,4 +64,28 @@ test('a release is refused without a version, with uncommitted changes, and when
   git('checkout', '--quiet', 'package.json')
   expect(release('9.1.0').status).toBe(0)
   expect(release('9.2.0')).toMatchObject({ status: 1, stderr: expect.stringContaining('unreleased') })
+})
+
+test('a release is refused while results of real agents are older than the code that they judge', () => {
+  const { git, release, read, write, folder } = repository()
+  for (const path of ['docs', 'src/agents']) mkdirSync(join(folder, path), { recursive: true })
+  const row = {
+    agent: 'codex',
+    version: '1',
+    date: '2026-01-01',
+    toolroom: '1',
+    commit: git('rev-parse', 'HEAD'),
+  }
+  write('docs/agents-checked.json', JSON.stringify([row]))
+  write('src/agents/files.ts', '1')
+  git('add', '.')
+  git('commit', '--quiet', '--message', 'second')
+  const warning = /codex of 2026-01-01 are older than the code: 1 files changed.*npm run verify:agents/
+  expect(release('9.1.0')).toMatchObject({ status: 1, stderr: expect.stringMatching(warning) })
+  expect(git('tag', '--list')).toBe('')
+  expect(release('9.1.0', '--dry-run')).toMatchObject({ status: 0, stdout: expect.stringMatching(warning) })
+  write('docs/agents-checked.json', JSON.stringify([{ ...row, commit: git('rev-parse', 'HEAD') }]))
+  git('commit', '--quiet', '--all', '--message', 'tried again')
+  expect(release('9.1.0').status).toBe(0)
+  expect(read('CHANGELOG.md')).toContain('## 9.1.0, ')
 })

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { figure } from './support/figure.ts'
 import { expectLinear } from './support/linear.ts'
-import { type Moment, ownMs, stopwatch } from './support/measuring.ts'
+import { type Moment, ownMs, stopwatch, type Thread } from './support/measuring.ts'
 
 const WORK_MS = 200
 const TICK_MS = 10 // of /proc/<pid>/stat
@@ -65,21 +65,27 @@ describe.runIf(process.platform === 'linux')('limits on a busy machine', () => {
 })
 
 /** The counters after a second in which the test and its service did almost nothing, and waited for a CPU this long. */
-const asleep = (ownWaitMs: number, serviceWaitMs: number): Moment => ({
+const asleep = (ownWaitMs: number, serviceWaitMs: number, ...others: readonly number[]): Moment => ({
   at: 1000,
-  threads: new Map([
+  threads: new Map<string, Thread>([
     ['1/1', { of: 'test', cpuMs: 5, waitedMs: ownWaitMs }],
     ['2/2', { of: 'service', cpuMs: 0, waitedMs: serviceWaitMs }],
+    ...others.map((waitedMs, n): [string, Thread] => [`2/${n + 3}`, { of: 'other', cpuMs: 0, waitedMs }]),
   ]),
 })
 
 test.each([
-  [0, 0, 1000],
-  [100, 200, 700],
-  [900, 900, 5],
-])('a sleep of 1 s counts without the waits for a CPU: %i and %i ms', (own, service, counted) => {
-  expect(ownMs({ at: 0, threads: new Map() }, asleep(own, service))).toBe(counted)
-})
+  [[0, 0], 1000],
+  [[100, 200], 700],
+  [[900, 900], 5],
+  [[100, 200, 300], 400],
+  [[100, 200, 300, 300, 300], 400],
+])(
+  'a sleep of 1 s counts without the waits for a CPU of threads that follow each other, and with those of threads beside them: %j ms',
+  ([own = 0, service = 0, ...others], counted) => {
+    expect(ownMs({ at: 0, threads: new Map() }, asleep(own, service, ...others))).toBe(counted)
+  },
+)
 
 test('work that takes quadratic time fails a test that expects linear time', () => {
   const size = { small: 40, large: 160 }

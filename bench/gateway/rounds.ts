@@ -1,3 +1,5 @@
+import { median, round } from '../statistics.ts'
+
 /** The figures of each subject, round by round. */
 export type Rounds<Name extends string> = Readonly<Record<Name, readonly number[]>>
 
@@ -8,10 +10,10 @@ export async function interleaved<Name extends string, Figure>(
 ): Promise<Record<Name, Figure[]>> {
   const names = Object.keys(subjects) as Name[]
   const found = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Figure[]>
-  for (let round = -1; round < rounds; round += 1) {
+  for (let n = -1; n < rounds; n += 1) {
     for (const name of names) {
       const figure = await subjects[name]()
-      if (round >= 0) found[name].push(figure)
+      if (n >= 0) found[name].push(figure)
     }
   }
   return found
@@ -20,10 +22,6 @@ export async function interleaved<Name extends string, Figure>(
 /** The median of the ratios of each round. */
 export function ratio(ours: readonly number[], ...beside: readonly (readonly number[])[]): number {
   return median(ours.map((figure, n) => figure / beside.reduce((sum, each) => sum + (each[n] ?? 0), 0)))
-}
-
-export function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
 interface Goal {
@@ -61,4 +59,3 @@ function verdictOf(ours: number, { is, must, aim }: Goal): string {
 }
 
 /** To three digits. */
-export const round = (value: number) => Number(value.toPrecision(3))

@@ -1,5 +1,6 @@
+import { median, round } from '../statistics.ts'
 import * as measures from './measures.ts'
-import { atLeast, atMost, median, ratio, round, row } from './rounds.ts'
+import { atLeast, atMost, ratio, row } from './rounds.ts'
 
 const { LIBRARY } = measures
 

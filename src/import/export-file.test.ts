@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { post, register } from '../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../test/support/test-service.ts'
@@ -180,4 +182,30 @@ test('when the store fails in the middle of an import, what was imported so far 
   database.close()
   expect((await post(other, '/api/import', { file, passphrase: PASSPHRASE })).statusCode).toBe(500)
   expect(await content(other)).toEqual({ servers: [], agents: [], presets: [], named_secrets: [], full: [] })
+})
+
+test('a choice names only the servers that were imported: an agent or a preset never sees another one that has the name of a missing one', async () => {
+  const file = await exported(await serviceWithServers(), false) // echo-one has a secret in its arguments
+  const other = await openTestService()
+  await register(other, 'echo', [], { name: 'Echo One' })
+  const renamed = structuredClone(file)
+  for (const server of renamed.servers) if (server.id === 'echo-one') server.definition.name = 'Another'
+  const report = await imported(other, { file: renamed })
+  expect(report.items.map(({ outcome }) => outcome)).toEqual(['refused', 'created', 'refused'])
+  const nothing = { servers: [], tools: {} }
+  const { agents, presets } = await exported(other, false)
+  expect(agents).toMatchObject([{ agent_type: 'cursor', tools: nothing }])
+  expect(presets).toMatchObject([{ name: 'work', choice: nothing }])
+})
+
+test('docs/export.md shows what an export is', async () => {
+  const page = readFileSync(fileURLToPath(new URL('../../docs/export.md', import.meta.url)), 'utf8')
+  const shown = JSON.parse(/^```json\n([\s\S]*?)^```/m.exec(page)?.[1] ?? '')
+  const service = await openTestService()
+  const { id, definition } = shown.servers[0]
+  const docs = { name: id, url: definition.url, headers: { Authorization: `Bearer ${SECRET}` } }
+  expect((await post(service, '/api/http-servers', docs)).statusCode).toBe(201)
+  const { exported_at, ...file } = await exported(service, false)
+  expect({ ...file, exported_at: expect.any(String) }).toEqual(shown)
+  expect(Date.parse(exported_at)).toBeGreaterThan(Date.parse(shown.exported_at))
 })

@@ -40,6 +40,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   server_login_started: (id) => `A login at ${id} was started`,
   server_login_completed: (id) => `Toolroom is logged in at ${id}`,
   server_login_failed: (id) => `The login at ${id} failed`,
+  server_login_ended: (id) => `The login at ${id} has ended`,
   server_logout: (id) => `Toolroom is logged out of ${id}`,
   tools_changed: (id) => `${id} changed its tools`,
   tools_held: (id) => `New or changed tools of ${id} wait for approval`,

@@ -53,6 +53,16 @@ checkCommands(
   }),
 )
 
+test('a secret on stdin that is longer than 65,536 characters is refused, and nothing is stored', async () => {
+  const service = await openTestService()
+  const set = (value: string) => runCli(cliEnv(service), ['secrets', 'set', 'LONG'], value)
+  const refused = await set('x'.repeat(65_537))
+  expect(refused).toMatchObject({ code: 2, stdout: '' })
+  expect(refused.stderr).toContain('The value is longer than 65536 characters')
+  const stored = await service.inject({ url: '/api/secrets', headers: AUTHORISED })
+  expect(stored.json()).toMatchObject({ total: 0 })
+})
+
 test('a secret is read from stdin and never shown, and an export with it can be imported with its passphrase', async () => {
   const service = await openTestService()
   const cli = (argv: readonly string[], stdin?: string) => runCli(cliEnv(service), argv, stdin)

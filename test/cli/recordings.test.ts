@@ -9,8 +9,9 @@ import { npmEnv } from '../support/packages.ts'
 import { openRegistry, toolPackage } from '../support/registry/registry.ts'
 import { hasTmux, openTerminal, type Terminal } from '../support/terminal.ts'
 
-/** `npm run recordings` sets the folder. Otherwise one recording is made, into a temporary folder. */
+/** `npm run recordings` sets the folder, where all are written. Otherwise one is made, and compared with the one in docs. */
 const folder = process.env.TOOLROOM_RECORDINGS
+const docs = fileURLToPath(new URL('../../docs/recordings/', import.meta.url))
 const fixtures = fileURLToPath(new URL('../fixtures/servers/', import.meta.url))
 const PROMPT = '$ '
 
@@ -52,6 +53,10 @@ const normalised = (screen: string, home: string): string =>
     .replace(/#c=[\w-]+/g, '#c=7f3a…')
     .replace(/[ \t]+$/gm, '')
     .replace(/\n+\$?\n*$/, '')
+
+/** How long something has run, how much it uses and how often it was tried differ each time; the columns stay. */
+const withoutTimes = (page: string): string =>
+  page.replace(/\b\d+(?:\.\d+)?(?: ?(?:s|ms|MB|%))(?!\w) */g, '# ').replace(/ \(\d+ times\)/g, '')
 
 interface Recording {
   readonly name: string
@@ -137,14 +142,15 @@ const chosen = RECORDINGS.filter(({ name }) => folder !== undefined || name === 
 test.runIf(hasTmux).each(chosen)(
   'the recording $name is made in a real terminal of 80×24, without paths of this computer',
   async ({ name, title, text, make }) => {
-    const into = folder ?? ownFolder()
     const { screen, home } = await make()
     const shown = normalised(screen, home)
     expect(Math.max(...shown.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
     expect(shown).not.toMatch(/\/tmp\/|\/root\b|node_modules/)
-    const file = join(into, `${name}.md`)
-    writeFileSync(file, `# ${title}\n\n${text}\n\n\`\`\`\n${shown}\n\`\`\`\n\n${MADE}\n`)
-    expect(readFileSync(file, 'utf8')).toMatch(/^\$ toolroom/m)
+    const page = `# ${title}\n\n${text}\n\n\`\`\`\n${shown}\n\`\`\`\n\n${MADE}\n`
+    if (folder !== undefined) writeFileSync(join(folder, `${name}.md`), page)
+    expect(page).toMatch(/^\$ toolroom/m)
+    const kept = readFileSync(join(docs, `${name}.md`), 'utf8')
+    expect(withoutTimes(page), 'docs/recordings is outdated: npm run recordings').toBe(withoutTimes(kept))
   },
 )
 

@@ -80,11 +80,20 @@ test.each(Object.keys(TROUBLE) as (keyof typeof TROUBLE)[])(
   },
 )
 
+/** The audit rows about logins that the issuer or the server has ended (docs/login.md). */
+async function endsOf({ must }: ReturnType<typeof userOf>): Promise<object[]> {
+  const { items } = await must(200, 'GET', '/logs?source=audit')
+  return items
+    .map(({ data }: { data: object }) => data)
+    .filter((row: { action: string }) => row.action === 'server_login_ended')
+}
+
 test('a revoked grant ends the login: the client is kept, and the next login needs no registration', async () => {
   const { authorization, user, id } = await openExpired()
   authorization.revokeGrants()
   expect((await user.call(id)).body).toMatchObject({ code: 'login_needed' })
   expect(await user.auth(id)).toMatchObject({ state: 'expired', client: 'registered' })
+  expect(await endsOf(user)).toMatchObject([{ issuer: authorization.issuer, code: 'invalid_grant' }])
   await user.logIn(id)
   expect((await user.call(id)).status).toBe(200)
   expect(authorization.registered).toHaveLength(1)
@@ -97,6 +106,7 @@ test('a deleted client ends the login, and the next login registers a new one', 
   authorization.deleteClients()
   expect((await user.call(id)).body).toMatchObject({ code: 'login_needed' })
   expect(await user.auth(id)).toMatchObject({ state: 'expired', client: null })
+  expect(await endsOf(user)).toMatchObject([{ code: 'invalid_client' }])
   await user.logIn(id)
   expect((await user.call(id)).status).toBe(200)
 })
@@ -150,6 +160,7 @@ test('a token that the server no longer accepts is refreshed once, and the call 
   expect((await user.call(id)).body).toMatchObject({ code: 'login_needed' })
   expect(authorization.requests('/token') - tried).toBe(1)
   expect(await user.auth(id)).toMatchObject({ state: 'expired' })
+  expect(await endsOf(user)).toMatchObject([{ subject: id, code: 'invalid_grant' }])
 })
 
 test('a token that expired while the computer was asleep is refreshed by the wall clock, before it is sent', async () => {

@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { FULL } from '../support/full-or-short.ts'
-import { percentile } from '../support/measuring.ts'
+import { exactCpuMs, percentile } from '../support/measuring.ts'
 import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
@@ -24,21 +23,12 @@ describe.runIf(process.platform === 'linux')('an idle service', () => {
     // The median does not count what V8 compiles once.
     const msPerS: number[] = []
     for (let n = 0; n < WINDOWS; n += 1) {
-      const [before, startedAt] = [cpuMs(child.pid), performance.now()]
+      const [before, startedAt] = [exactCpuMs(child.pid), performance.now()]
       await sleep(2000)
-      msPerS.push(((cpuMs(child.pid) - before) * 1000) / (performance.now() - startedAt))
+      msPerS.push(((exactCpuMs(child.pid) - before) * 1000) / (performance.now() - startedAt))
     }
     const median = percentile(msPerS, 50)
     console.log(`idle with ${SERVERS} servers: ${median.toFixed(1)} ms of CPU time per second`)
     expect(median).toBeLessThanOrEqual(MUST_MS_PER_S)
   })
 })
-
-/** CPU time of all threads, which the kernel counts in nanoseconds here. */
-function cpuMs(pid: number | undefined): number {
-  const threads = readdirSync(`/proc/${pid}/task`)
-  const ns = threads.map((each) =>
-    Number(readFileSync(`/proc/${pid}/task/${each}/schedstat`, 'utf8').split(' ')[0]),
-  )
-  return ns.reduce((sum, each) => sum + each, 0) / 1e6
-}

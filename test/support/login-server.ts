@@ -8,7 +8,7 @@ const METADATA = '/.well-known/oauth-protected-resource/mcp'
 
 /** A real MCP server that needs a login, and the issuer of its tokens, both on loopback. Closed after the test. */
 export async function openLoginServer(scopes: readonly string[] = ['read', 'write']) {
-  const seen = { registrations: 0, revocations: 0, codes: [] as string[] }
+  const seen = { registrations: 0, revocations: 0, tokens: 0, codes: [] as string[] }
   /** What the next user does, and the site where the issuer lets its users log in. */
   const next = { decision: 'allow' as 'allow' | 'deny', via: '' }
   const tokens = new Set<string>()
@@ -40,6 +40,7 @@ export async function openLoginServer(scopes: readonly string[] = ['read', 'writ
       if (refresh !== null && !tokens.has(refresh)) return sendJson(response, { error: 'invalid_grant' }, 400)
       const [access_token, refresh_token] = [randomUUID(), randomUUID()]
       tokens.add(access_token).add(refresh_token)
+      seen.tokens += 1
       const answer = { access_token, refresh_token, token_type: 'Bearer', expires_in: 3600 }
       return sendJson(response, { ...answer, scope: scopes.join(' ') })
     }

@@ -14,7 +14,7 @@ export interface Moment {
   readonly threads: ReadonlyMap<string, Thread>
 }
 
-interface Thread {
+export interface Thread {
   readonly of: 'test' | 'service' | 'other'
   readonly cpuMs: number
   /** Ready to run, but without a CPU. */
@@ -44,20 +44,24 @@ export function moment(...services: readonly (number | undefined)[]): Moment {
 }
 
 /**
- * The milliseconds that our own code took between two moments. Threads that wait in parallel would hide too much: the work
- * of a main thread counts in any case, except while this process could not receive the response.
+ * The milliseconds that our own code took between two moments. A request passes from the main thread of the test to that of
+ * the service and at most one other thread or tool server, one after the other, so their waits are left out. Those of
+ * further threads, which ran beside them, are not. The work of a main thread counts in any case, except while this process
+ * could not receive the response.
  */
 export function ownMs(from: Moment, to: Moment): number {
   const changed = [...to.threads].map(([id, { of, cpuMs, waitedMs }]) => {
     const before = from.threads.get(id)
     return { of, cpuMs: cpuMs - (before?.cpuMs ?? 0), waitedMs: waitedMs - (before?.waitedMs ?? 0) }
   })
-  const waited = (threads: typeof changed) =>
-    Math.abs(threads.reduce((sum, { waitedMs }) => sum + waitedMs, 0))
+  const waitsOf = (kind: Thread['of']) => changed.flatMap(({ of, waitedMs }) => (of === kind ? waitedMs : []))
+  const sum = (waits: readonly number[]) => Math.abs(waits.reduce((all, each) => all + each, 0))
+  const waitedByTest = sum(waitsOf('test'))
+  const waited = waitedByTest + sum(waitsOf('service')) + Math.max(0, ...waitsOf('other'))
   const wallMs = Math.abs(to.at - from.at)
   const work = changed.flatMap(({ of, cpuMs }) => (of === 'other' ? [] : cpuMs))
-  const received = wallMs - waited(changed.filter(({ of }) => of === 'test'))
-  return Math.max(0, Math.min(Math.max(0, ...work), received), wallMs - waited(changed))
+  const received = wallMs - waitedByTest
+  return Math.max(0, Math.min(Math.max(0, ...work), received), wallMs - waited)
 }
 
 /** Returns a function that gives the milliseconds of our own code since now. */
@@ -88,6 +92,12 @@ export function cpuMs(pid: number | undefined): number {
 }
 
 const MS_PER_TICK = 10
+
+/** The same of the threads that it has now, which the kernel counts in nanoseconds here. */
+export const exactCpuMs = (pid: number | undefined): number =>
+  namesIn(`/proc/${pid}/task`)
+    .map((thread) => Number(readOr(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]) / 1e6)
+    .reduce((sum, ms) => sum + ms, 0)
 
 interface Sample {
   readonly ask: () => Promise<{ readonly status: number }>

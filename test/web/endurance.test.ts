@@ -8,6 +8,8 @@ import { type Dashboard, openDashboard, sharedDashboard, untilLive } from './sup
 import { longestTaskMs, measure } from './support/measure.ts'
 
 const LOADS = runs(1, 9)
+/** Milliseconds of the whole computer, which does other work during `npm test`. */
+const WITHIN = FULL ? ' within 1,000 ms' : ''
 /** More than the nodes that the document may have. */
 const LINES = runs(10_000, 50_000)
 const LINES_READ = runs(1000, LINES)
@@ -17,7 +19,7 @@ const [WARM_UP_S, CALLING_S] = [runs(2, 20, 60), runs(3, 120, 3600)]
 describe.runIf(executablePath)('the dashboard under load', () => {
   const shared = sharedDashboard({ register: true })
 
-  test('R30: Home is usable after one script, one style sheet and one read of each kind of data', async () => {
+  test(`R30: Home is usable${WITHIN} after one script, one style sheet and one read of each kind of data`, async () => {
     const dashboard = await shared()
     await dashboard.start('echo')
     const took: number[] = []
@@ -42,7 +44,7 @@ describe.runIf(executablePath)('the dashboard under load', () => {
     if (FULL) figure('R30', 'Home is usable, ms', median, { most: 1000 })
   })
 
-  test(`R31: ${LINES} log lines are scrolled without a long task, and only those in view are in the document`, async () => {
+  test(`R31: ${LINES_READ} of ${LINES} log lines are scrolled without a long task, and only those in view are in the document`, async () => {
     const dashboard = await openDashboard({ prepare: (home) => longLife(home, LINES) })
     const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/logs?since=all&level=trace')
@@ -61,8 +63,10 @@ describe.runIf(executablePath)('the dashboard under load', () => {
       await log.focus()
       await page.keyboard.press('End')
     })
-    figure('R31', `longest task while ${LINES} lines are scrolled, ms`, longest, { most: 100 })
-    figure('R31', `nodes while ${LINES} lines are scrolled`, most, { most: 5000 })
+    figure('R31', `longest task while ${LINES_READ} of ${LINES} lines are scrolled, ms`, longest, {
+      most: 100,
+    })
+    figure('R31', `nodes while ${LINES_READ} of ${LINES} lines are scrolled`, most, { most: 5000 })
     expect(complaints).toEqual([])
   })
 

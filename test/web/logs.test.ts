@@ -154,7 +154,7 @@ describe.runIf(executablePath)('Logs', () => {
     expect(complaints).toEqual([])
   })
 
-  test('check 19: a flood of 5,000 lines/s leaves input quick and the document small, counts what left the view, and the file accounts for every line', async () => {
+  test(`check 19: ${FLOOD_S} s of 5,000 lines/s leave ${FULL ? 'input quick, ' : ''}no long task and a small document, what left the view is counted, and the file accounts for every line`, async () => {
     const dashboard = await shared()
     const { args = [] } = dashboard.stdio.find(({ name }) => name === 'flood') ?? {}
     const shorter = args.map((arg) => (arg.startsWith('--seconds=') ? `--seconds=${FLOOD_S}` : arg))

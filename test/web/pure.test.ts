@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SETTING_NAMES } from '../../src/kernel/config/settings.ts'
 import { phasesOf } from '../../web/src/data/job-phases.ts'
@@ -26,6 +28,7 @@ import { withoutSecrets } from '../../web/src/pages/server/config/changes.ts'
 import { isPlaced } from '../../web/src/pages/settings/sections.ts'
 import { groupsOf, rowsOf, scaleOf } from '../../web/src/pages/traffic/groups.ts'
 import { linesOf } from '../../web/src/parts/content/diff-lines.ts'
+import { SHOTS } from './support/shots.ts'
 
 describe('figures are shown the same everywhere (docs/checks.md, every page)', () => {
   test.each([
@@ -218,4 +221,16 @@ test('the list of what happened says of no server that it went to sleep if it di
   })
   const events = [idle('1', 'added', 'starts on demand'), idle('2', 'unused', 'no calls for a while')]
   expect(tidied(events as never).map(({ event }) => event.server_id)).toEqual(['unused'])
+})
+
+test('each picture in docs/images is on a page, and npm run screenshots takes it', () => {
+  const pages = readdirSync('docs', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name))
+  const shown = ['README.md', ...pages].flatMap((page) => [
+    ...readFileSync(page, 'utf8').matchAll(/images\/([\w-]+\.webp)/g),
+  ])
+  const names = [...new Set(shown.map(([, name]) => name))].sort()
+  expect(readdirSync('docs/images').sort()).toEqual(names)
+  expect(SHOTS.flatMap(({ name }) => [`${name}-dark.webp`, `${name}-light.webp`]).sort()).toEqual(names)
 })

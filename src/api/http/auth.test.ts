@@ -38,6 +38,18 @@ const toWebSocket: Door = async (service, token) => {
   return status
 }
 
+/** The right credential is a new code. */
+const toLogin: Door = async (service, credential) => {
+  const headers = { ...AUTHORISED, 'content-type': 'application/json' }
+  const issued = await fetch(`${service.address}/api/login-codes`, { method: 'POST', headers, body: '{}' })
+  const { code } = (await issued.json()) as { code: string }
+  return statusOf(service, '/api/login', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code: credential === TOKEN ? code : credential }),
+  })
+}
+
 const guessing = async (service: TestService) =>
   (await service.inject({ url: '/api/logs?source=audit', headers: AUTHORISED }))
     .json<{ items: { data: { action: string; subject: string } }[] }>()
@@ -61,15 +73,16 @@ const DOORS: readonly [string, Door, number, number, number][] = [
   ],
   ['wrong tokens of the WebSocket', toWebSocket, 101, 401, 401],
   ['wrong gateway keys', toGateway((key) => ({ authorization: `Bearer ${key}` })), 200, 401, 401],
+  ['wrong login codes', toLogin, 200, 401, 422],
   ['wrong gateway keys in the token header', toGateway((key) => ({ 'x-svc-token': key })), 200, 401, 401],
 ]
 
 describe('guessing', () => {
   test.each(DOORS)(
     'after ten %s within a minute the next one waits 250 ms and is audited once, and the right one is accepted (case 12)',
-    async (_, door, right, wrong, missing) => {
+    async (name, door, right, wrong, missing) => {
       const service = await openTestService({ env: { PROTECT_READS: 'true' } })
-      const credential = door === DOORS[3]?.[1] || door === DOORS[4]?.[1] ? await newKey(service) : TOKEN
+      const credential = name.startsWith('wrong gateway keys') ? await newKey(service) : TOKEN
       for (let n = 0; n < 15; n += 1) expect(await door(service, undefined)).toBe(missing)
       for (let n = 0; n < 10; n += 1) expect(await door(service, `${credential}x`)).toBe(wrong)
       expect(await guessing(service)).toEqual([])
@@ -83,9 +96,10 @@ describe('guessing', () => {
     },
   )
 
-  test('wrong tokens and wrong gateway keys of one address are counted together', async () => {
+  test('wrong tokens, gateway keys and login codes of one address are counted together', async () => {
     const service = await openTestService({ env: { PROTECT_READS: 'true' } })
-    for (const [, door] of DOORS) for (let n = 0; n < 2; n += 1) await door(service, 'wrong')
+    for (const [, door] of DOORS) await door(service, 'wrong')
+    for (let n = DOORS.length; n < 10; n += 1) await toLogin(service, 'wrong')
     expect(await guessing(service)).toEqual([])
     await toWebSocket(service, 'wrong')
     await expect.poll(() => guessing(service)).toHaveLength(1)

@@ -42,6 +42,8 @@ test('a secret is set, listed without its value, survives a restart, and is seal
 
   const again = await openTestService({ home: service.home })
   expect(await request(again, 'GET', '/api/secrets')).toMatchObject({ body: { items: [set.body] } })
+  const told = await post(again, '/api/redact', { text: `a server says ${FIRST}` })
+  expect(told.json()).toEqual({ text: 'a server says ***' }) // also of a server that does not refer to it
   await register(again, 'leaky', [], { env: { MY_SECRET: '${secret:TOKEN}' } })
   const inUse = await request(again, 'DELETE', '/api/secrets/TOKEN')
   expect(inUse).toMatchObject({ status: 409, body: { code: 'secret_in_use', servers: ['leaky'] } })

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { sharedByTests } from '../../../test/support/lifetime.ts'
 import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
+import type { KeyRecord } from '../../kernel/secrets/vault.ts'
 import type { KeyView, NewKey } from './keys.schema.ts'
+import { createKeys } from './keys.service.ts'
 
 async function setUp() {
   const service = await openTestService()
@@ -72,4 +74,58 @@ test.each([
 ])('a key with the input %j is refused', async (payload) => {
   const { request } = await shared()
   expect((await request('POST', '', payload)).statusCode).toBe(422)
+})
+
+/** A store as the real one is, and a clock that the test moves. */
+function openKeys() {
+  const clock = { now: 1_000_000 }
+  const records = new Map<string, KeyRecord>()
+  const audited: string[] = []
+  const keys = createKeys({
+    store: {
+      all: () => [...records.values()],
+      find: (digest) => [...records.values()].find((record) => record.digest === digest),
+      save: async (record, audit) => {
+        records.set(record.id, record)
+        if (audit) audited.push(audit.action)
+      },
+      remove: async (id, audit) => {
+        records.delete(id)
+        audited.push(audit.action)
+      },
+    },
+    typeOf: (type) => (type === 'claude' ? 'claude-code' : type),
+    now: () => clock.now,
+    onError: (error) => expect.unreachable(String(error)),
+  })
+  return { clock, keys, records, audited }
+}
+
+test('when a key was last used is stored, once a minute at most, and without an audit row', async () => {
+  const { clock, keys, records, audited } = openKeys()
+  const { id, key } = await keys.add({ agent_type: 'claude' }, { request_id: null })
+  const stored = () => records.get(id)?.last_used_at
+  expect(stored()).toBeNull()
+  keys.find(key)
+  expect(stored()).toBe(1_000_000)
+  clock.now += 59_999
+  keys.find(key)
+  expect(stored()).toBe(1_000_000)
+  clock.now += 1
+  keys.find(key)
+  expect(stored()).toBe(1_060_000)
+  expect(keys.idOf(key)).toBe(id) // which is no use
+  expect(audited).toEqual(['key_added'])
+  expect(keys.list()).toMatchObject([{ agent_type: 'claude-code', last_used_at: '1970-01-01T00:17:40.000Z' }])
+})
+
+test('200 keys can be made, and one more when one of them is deleted', async () => {
+  const { keys } = openKeys()
+  const by = { request_id: null }
+  const made = []
+  for (let n = 0; n < 200; n += 1) made.push(await keys.add({ agent_type: 'cursor' }, by))
+  await expect(keys.add({ agent_type: 'cursor' }, by)).rejects.toMatchObject({ code: 'limit_reached' })
+  await keys.remove(made[0]?.id ?? '', by)
+  expect(keys.find(made[0]?.key ?? '')).toBeUndefined()
+  expect(await keys.add({ agent_type: 'cursor' }, by)).toMatchObject({ agent_type: 'cursor' })
 })

@@ -82,6 +82,8 @@ describe('the resource (RFC 9728)', () => {
 
   test.each([
     ['https://evil.example.com/mcp', 'at evil.example.com'],
+    ['https://evil.example.com', 'at evil.example.com'], // the path alone would do
+    ['http://127.0.0.1:1', 'at 127.0.0.1:1'],
     ['http://user@127.0.0.1/mcp', 'for another resource'],
     ['urn:mcp', 'for another resource'],
     ['not a url', 'something that is not a URL'],

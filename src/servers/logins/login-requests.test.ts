@@ -22,6 +22,14 @@ const begin = async (service: TestService, input = {}) => {
 const stateOf = async (service: TestService) =>
   (await service.inject({ url: PATH, headers: AUTHORISED })).json()
 
+/** The audit rows about this. */
+const audited = async (service: TestService, action: string) => {
+  const { items } = (await service.inject({ url: '/api/logs?source=audit', headers: AUTHORISED })).json<{
+    items: { data: { action: string } }[]
+  }>()
+  return items.filter(({ data }) => data.action === action).map(({ data }) => data)
+}
+
 /** What a browser shows after all redirects. */
 async function browse(url: string, init: RequestInit = {}) {
   const response = await fetch(url, init)
@@ -103,7 +111,7 @@ test('a login begins with the token, goes through the pages of Toolroom, and end
 })
 
 test('the page says who denied the access, and an answer to an unknown login is explained', async () => {
-  const { service, next } = await openWithServer()
+  const { service, issuer, next } = await openWithServer()
   next.decision = 'deny'
   const { authorization_url } = await begin(service)
   const denied = await browse(authorization_url)
@@ -111,9 +119,23 @@ test('the page says who denied the access, and an answer to an unknown login is 
   expect(await stateOf(service)).toMatchObject({
     auth: { state: 'refused', error: { code: 'access_denied' } },
   })
+  expect(await audited(service, 'server_login_failed')).toMatchObject([{ issuer, code: 'access_denied' }])
   const unknown = await browse(`${service.address}/oauth/callback?code=a&state=b`)
   expect(unknown.url).toBe(`${service.address}/oauth/done`)
   expect(unknown.html).toContain('No login is waiting for this answer')
+})
+
+test('a login whose server was changed meanwhile ends without a token, which would belong to another server', async () => {
+  const { service, issuer, seen, url } = await openWithServer()
+  const { authorization_url } = await begin(service)
+  const payload = { name: 'linear', url: `${url}/other` }
+  const change = { url: '/api/http-servers/linear', headers: AUTHORISED, payload }
+  expect((await service.inject({ method: 'PUT', ...change })).statusCode).toBe(200)
+  const { html } = await browse(authorization_url)
+  expect(html).toContain('Not logged in to linear')
+  expect(html).toContain('was changed during the login')
+  expect(seen.tokens).toBe(0)
+  expect(await audited(service, 'server_login_failed')).toMatchObject([{ issuer, code: 'resource_mismatch' }])
 })
 
 test('the address of the last page can be pasted, once, for the server that it belongs to', async () => {

@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../../kernel/fact-bus.ts'
 import { memo } from '../../kernel/memo.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Authorizer, AuthRefusal, AuthToken } from '../../net/authorizer.ts'
@@ -121,9 +122,9 @@ export class ServerLogin {
       return false
     }
     if (headerOf(record) !== sent) return true // it was renewed meanwhile
-    if (isRepeated) await this.#end(record, 'The server refused a new token')
+    if (isRepeated) await this.#end(server, record, 'The server refused a new token')
     else if (record.tokens.refresh_token === null && !isClientCredentials(server))
-      await this.#end(record, 'The server refused the token, and the issuer gave no refresh token')
+      await this.#end(server, record, 'The server refused the token, and the issuer gave no refresh token')
     else await this.#renew(server)
     const next = this.record(server)
     return next?.tokens != null && headerOf(next) !== sent
@@ -259,9 +260,16 @@ export class ServerLogin {
   }
 
   /** Committed before the tokens are used: the issuer may accept the old refresh token no longer. */
-  async #save(record: LoginRecord): Promise<void> {
-    await this.#deps.store.save(record, null)
+  async #save(record: LoginRecord, audit: AuditEntry | null = null): Promise<void> {
+    await this.#deps.store.save(record, audit)
     this.#changed(record)
+  }
+
+  /** The issuer or the server has ended the login. */
+  #saveEnded(record: LoginRecord, problem: LoginProblem, isRefused = record.isRefused): Promise<void> {
+    const detail = { issuer: record.issuer.issuer, code: problem.code }
+    const audit = { action: 'server_login_ended', subject: this.#id, request_id: null, detail }
+    return this.#save({ ...record, tokens: null, problem, isRefused }, audit)
   }
 
   /** Only the issuer's own word ends a login, never a failure of the network. */
@@ -278,15 +286,17 @@ export class ServerLogin {
       if (!isGiven)
         await this.#deps.store.removeClient(record.issuer.issuer, this.#deps.flow.redirectUri(server))
       const refused = { ...problem, code: isGiven ? 'client_refused' : problem.code }
-      await this.#save({ ...record, tokens: null, problem: refused, isRefused: isGiven })
+      await this.#saveEnded(record, refused, isGiven)
     } else if (record && code !== undefined && code !== 'unavailable') {
-      await this.#save({ ...record, tokens: null, problem })
+      await this.#saveEnded(record, problem)
     } else this.#changed()
   }
 
-  async #end(record: LoginRecord, message: string): Promise<void> {
+  /** Client credentials are no login: the next request gets a new token. */
+  #end(server: LoginServer, record: LoginRecord, message: string): Promise<void> {
     const problem = { code: 'invalid_grant', message, hint: 'Log in again' }
-    await this.#save({ ...record, tokens: null, problem })
+    if (isClientCredentials(server)) return this.#save({ ...record, tokens: null, problem })
+    return this.#saveEnded(record, problem)
   }
 
   async #wantMore(server: LoginServer, challenge: Challenge): Promise<void> {

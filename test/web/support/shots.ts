@@ -7,13 +7,10 @@ interface Shot {
   readonly path: string
   /** Brings the page into the state of the picture. */
   readonly show: (page: Page, workshop: Workshop) => Promise<unknown>
-  /** Taken before anything is imported. */
-  readonly first?: boolean
 }
 
 const cell = (page: Page, name: string) => page.getByRole('checkbox', { name, exact: true })
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
-const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name })
 
 /** Two changes of a file. They stay when the page is loaded again. */
 async function staged(page: Page): Promise<void> {
@@ -26,43 +23,12 @@ async function staged(page: Page): Promise<void> {
 /** The pictures, in the order in which they are taken. */
 export const SHOTS: readonly Shot[] = [
   {
-    name: 'welcome-found',
-    path: '/welcome',
-    first: true,
-    show: (page) => heading(page, /different servers/).waitFor(),
-  },
-  {
-    name: 'welcome-choose',
-    path: '/welcome?step=2',
-    first: true,
-    show: (page) => page.getByRole('checkbox', { name: 'Import github' }).waitFor(),
-  },
-  {
     name: 'home',
     path: '/',
     show: async (page) => {
       await untilLive(page)
       await page.getByRole('link', { name: 'playwright', exact: true }).waitFor()
       await page.getByRole('region', { name: 'Recent' }).getByRole('listitem').first().waitFor()
-    },
-  },
-  {
-    name: 'servers',
-    path: '/servers',
-    show: async (page) => {
-      await page.getByRole('checkbox', { name: 'Select fetch' }).check()
-      await page.getByRole('checkbox', { name: 'Select time' }).check()
-      await page.mouse.move(0, 0)
-    },
-  },
-  {
-    name: 'add-server',
-    path: '/servers',
-    show: async (page) => {
-      await button(page, 'Add server').click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByRole('textbox').first().fill('npx -y @modelcontextprotocol/server-everything')
-      await dialog.getByText(/Understood as/).waitFor()
     },
   },
   {
@@ -147,7 +113,6 @@ export const SHOTS: readonly Shot[] = [
       await page.mouse.move(0, 0)
     },
   },
-  { name: 'settings', path: '/settings', show: (page) => heading(page, 'Settings').waitFor() },
   {
     name: 'palette',
     path: '/servers',
@@ -156,25 +121,6 @@ export const SHOTS: readonly Shot[] = [
       await page.keyboard.press('Control+k')
       await page.getByPlaceholder('Search or run…').fill('restart g')
       await page.getByText('Restart github').waitFor()
-    },
-  },
-  {
-    name: 'keys',
-    path: '/agents',
-    show: async (page) => {
-      await cell(page, 'github in Cursor').waitFor()
-      await page.keyboard.press('?')
-      await page.getByRole('dialog', { name: 'Keys' }).waitFor()
-    },
-  },
-  {
-    name: 'read-only',
-    path: '/',
-    show: async (page) => {
-      await page.evaluate(() => sessionStorage.clear())
-      await page.reload()
-      await page.getByRole('region', { name: 'Read-only.' }).waitFor()
-      await page.getByRole('link', { name: 'playwright', exact: true }).waitFor()
     },
   },
 ]

@@ -417,3 +417,30 @@ const requestText = fc
     for (const { at, cut, put } of changes) text = text.slice(0, at) + put + text.slice(at + cut)
     return text
   })
+
+test.each([
+  'Transfer-Encoding: chunked',
+  'Expect: 100-continue',
+  'Upgrade: h2c',
+  'Trailer: X',
+  'TE: trailers',
+  'HTTP2-Settings: x',
+])(
+  'a request with %s is left to node:http, because it changes how a request is read or answered',
+  (header) => {
+    const bytes = (more: string) =>
+      Buffer.from(`POST /mcp HTTP/1.1\r\nHost: a\r\n${more}Content-Length: 2\r\n\r\n{}`)
+    expect(new RequestHeads().read(bytes(''))).toBeDefined()
+    expect(new RequestHeads().read(bytes(`${header}\r\n`))).toBeUndefined()
+  },
+)
+
+test('a client that expects 100 Continue gets it before it sends its body', async () => {
+  const { port } = await openFront()
+  const { send, until } = client(port)
+  const [head = '', body = ''] = post(port, '{}', 'Expect: 100-continue\r\n').split(/(?<=\r\n\r\n)/)
+  send(head)
+  await until('HTTP/1.1 100 Continue')
+  send(body)
+  await until('node /mcp {}')
+})

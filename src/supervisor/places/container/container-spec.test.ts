@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { ownFolder } from '../../../../test/support/folder.ts'
 import { WrittenFolders } from '../written-folders.ts'
 import { type Contained, specOf } from './container-spec.ts'
+import { createBody } from './create-request.ts'
 import { ImagePins } from './images.ts'
 
 const OPTIONS: Contained['options'] = {
@@ -153,6 +154,56 @@ test('the first image of a server stays its image until the server names another
   ])
   writeFileSync(file, 'damaged')
   expect(new ImagePins(file).of('a', 'node:24')).toBeUndefined()
+})
+
+test('a container has no capability, no log, no swap beyond its memory, and a root file system that it cannot write to (docs/running.md)', () => {
+  const spec = {
+    image: 'node:22',
+    args: ['index.js'],
+    env: { A: '1' },
+    binds: [
+      { source: '/home/me/notes', target: '/notes', access: 'write' as const },
+      { source: 'cache', target: '/cache', access: 'read' as const },
+    ],
+    network: 'none' as const,
+    memory_mb: 512,
+    pids: 100,
+  }
+  const labels = { installation: 'i', run: 'r', server: 's' }
+  const bytes = 512 * 1024 * 1024
+  expect(createBody(spec, labels)).toEqual({
+    Image: 'node:22',
+    Cmd: ['index.js'],
+    Env: ['A=1'],
+    Labels: {
+      'dev.toolroom.installation': 'i',
+      'dev.toolroom.run': 'r',
+      'dev.toolroom.server': 's',
+    },
+    ...{ OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true },
+    Tty: false,
+    NetworkDisabled: true,
+    HostConfig: {
+      Init: true,
+      ReadonlyRootfs: true,
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      Memory: bytes,
+      MemorySwap: bytes,
+      PidsLimit: 100,
+      NetworkMode: 'none',
+      LogConfig: { Type: 'none', Config: {} },
+      Tmpfs: { '/tmp': 'rw,nosuid,nodev' },
+      Mounts: [
+        { Type: 'bind', Source: '/home/me/notes', Target: '/notes', ReadOnly: false },
+        { Type: 'volume', Source: 'cache', Target: '/cache', ReadOnly: true },
+      ],
+    },
+  })
+  expect(createBody({ ...spec, network: 'full' }, labels)).toMatchObject({
+    NetworkDisabled: false,
+    HostConfig: { NetworkMode: 'bridge' },
+  })
 })
 
 function specIn(contained: Contained, home: string, own: readonly string[] = []) {

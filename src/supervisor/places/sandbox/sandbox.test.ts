@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -28,6 +29,9 @@ onDisk()
 const bwrap = onPath('bwrap')
 const isUsable = bwrap !== undefined && spawnSync(bwrap, trialArgs(bwrap)).status === 0
 const CLOSED: Confinement = { write: [], read: [], network: 'none' }
+const ROOT = 0
+const ORDINARY = 12345
+const isRoot = process.getuid?.() === 0
 
 /** Prints a line for each thing that it tries. */
 const TRIES = `
@@ -46,6 +50,17 @@ attempt('write in ~', () => fs.writeFileSync(home + '/made', 'x'))
 attempt('read /var', () => fs.readdirSync('/var/log'))
 attempt('signal another process', () => process.kill(Number(other), 0))
 require('node:net').connect(9, '192.0.2.1').on('error', ({ code }) => console.log('connect', code))
+`
+
+/** Prints its own capabilities and namespaces. */
+const RIGHTS = `
+const fs = require('node:fs')
+const status = fs.readFileSync('/proc/self/status', 'utf8')
+const names = fs.readdirSync('/proc/self/ns')
+console.log(JSON.stringify({
+  capabilities: Object.fromEntries([...status.matchAll(/^(Cap\\w+):\\s+(\\w+)/gm)].map(([, set, bits]) => [set, bits])),
+  namespaces: Object.fromEntries(names.map((name) => [name, fs.readlinkSync('/proc/self/ns/' + name)])),
+}))
 `
 
 describe.skipIf(!isUsable)('with bubblewrap', () => {
@@ -153,6 +168,23 @@ describe.skipIf(!isUsable)('with bubblewrap', () => {
     expect(() => startedOnUnix(injected, [])).toThrow('NUL')
   })
 
+  test.each(isRoot ? [ROOT, ORDINARY] : [undefined])(
+    'a program of user %s has no capability, and shares no namespace with this computer',
+    async (user) => {
+      const home = userHome()
+      const confined = await sandbox({ home, uid: user }).confine(programOf(home, ['-e', RIGHTS]), CLOSED)
+      if (!confined.ok) throw new Error(confined.error.message)
+      const { capabilities, namespaces } = JSON.parse(await outputOf(confined.launch, home, user))
+      expect(capabilities).toEqual(
+        Object.fromEntries(
+          ['Inh', 'Prm', 'Eff', 'Bnd', 'Amb'].map((set) => [`Cap${set}`, '0000000000000000']),
+        ),
+      )
+      for (const name of ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'user', 'uts'])
+        expect(namespaces[name], name).not.toBe(readlinkSync(`/proc/self/ns/${name}`))
+    },
+  )
+
   test('where the kernel refuses namespaces, the error says so and names the remedy', async () => {
     const home = userHome()
     const refused = join(refusedNamespaces(), 'bwrap')
@@ -211,9 +243,6 @@ const LISTEN = `require('node:net').createServer((socket) => socket.end()).liste
   console.log(this.address().port)
 })`
 
-const ORDINARY = 12345
-const isRoot = process.getuid?.() === 0
-
 function sandbox(deps: { home: string } & Partial<SandboxDeps>): Sandbox {
   const own = { hidden: [], written: new WrittenFolders(), userOfRoot: 'nobody' }
   const uid = isRoot ? ORDINARY : undefined
@@ -237,8 +266,8 @@ function userHome(): string {
   return home
 }
 
-async function outputOf(launch: Launch, home: string): Promise<string> {
-  const user = isRoot ? { uid: ORDINARY, gid: ORDINARY } : {}
+async function outputOf(launch: Launch, home: string, id = isRoot ? ORDINARY : undefined): Promise<string> {
+  const user = id === undefined ? {} : { uid: id, gid: id }
   const child = startedOnUnix({ ...launch, cwd: home }, [], user)
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (text += String(data)))
