@@ -73,7 +73,8 @@ export const t = texts('welcome', {
   moveNote: 'encrypted, 0600',
   tryTitle: 'Try them',
   try: 'Try starting each server now',
-  tryText: 'This runs their code, exactly as your agents do, and ends it. Nothing is kept.',
+  tryText:
+    'This runs their code, exactly as your agents do, and ends it. The result stays with the servers that you import.',
   starts: 'Starts',
   answers: 'Answers',
   startsWith: { one: '{count} tool, {time}', other: '{count} tools, {time}' },
