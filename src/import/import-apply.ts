@@ -88,7 +88,7 @@ export async function register(
   return { id: server.id, notes }
 }
 
-/** A definition with `pin` and `move_secrets` applied, and what was done. */
+/** A definition with `pin` and `copy_secrets` applied, and what was done. */
 interface Applied {
   readonly definition: Definition
   readonly notes: readonly string[]
@@ -97,12 +97,12 @@ interface Applied {
 async function withOptions(
   server: string,
   definition: Definition,
-  { pin = false, move_secrets = false }: ImportOptions,
+  { pin = false, copy_secrets = false }: ImportOptions,
   deps: RegisterDeps,
   by: Caller,
 ): Promise<Applied> {
   const pinned = pin ? await withPackage(definition, deps, by) : { definition, notes: [] }
-  if (!move_secrets) return pinned
+  if (!copy_secrets) return pinned
   const moved = await withNamedSecrets(server, pinned.definition, deps, by)
   return { definition: moved.definition, notes: [...pinned.notes, ...moved.notes] }
 }
@@ -134,6 +134,6 @@ async function withNamedSecrets(
   })
   const used = secretNamesIn(moved).filter((name) => values.has(name))
   for (const name of used) await namedSecrets.set(name, values.get(name) ?? '', by)
-  const notes = used.map((name) => `A plain secret was moved to the named secret ${name}`)
+  const notes = used.map((name) => `A plain secret was copied to the named secret ${name}`)
   return { definition: moved, notes }
 }

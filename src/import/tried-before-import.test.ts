@@ -42,7 +42,7 @@ test('what was tried before the import counts for the servers that are created f
   const ended = Date.now()
   cursor('after')
 
-  const { items } = await done<AgentImportReport>(service, 'POST', '/import', { move_secrets: true })
+  const { items } = await done<AgentImportReport>(service, 'POST', '/import', { copy_secrets: true })
   expect(items.map(({ outcome }) => outcome)).toEqual(Array(5).fill('created'))
   const echo = await get(service, 'echo')
   expect(echo).toMatchObject({ health: { works: true }, last_try: { ok: true, code: null } })

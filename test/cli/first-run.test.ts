@@ -23,7 +23,7 @@ test('init shows a plan without a service, imports and connects with --yes, and 
   expect(planned.stdout.trimEnd()).toMatch(/\nNothing was changed \(--dry-run\)\.$/)
   const refused = await cli('init', '--json')
   expect(refused.code).toBe(2)
-  expect(JSON.parse(refused.stdout).hint).toMatch(/--yes.*--import.*--move-secrets.*--connect/)
+  expect(JSON.parse(refused.stdout).hint).toMatch(/--yes.*--import.*--copy-secrets.*--connect/)
   expect(readFileSync(file, 'utf8')).toBe(before)
   expect((await cli('status')).code).toBe(3)
 
@@ -90,7 +90,9 @@ test.runIf(hasTmux)(
       press('7', 'Enter')
       await shows("'7' is not in the list.")
       press('1', 'Enter')
-      await shows(/1 secret is in plain text\. Move it to the secret store of Toolroom\? \[y\/N\]/)
+      await shows(
+        /1 secret is in plain text\. Copy it to the secret store of Toolroom\? The files keep theirs\. \[y\/N\]/,
+      )
       press('y', 'Enter')
       await shows(/Connect which agents to the gateway\? Numbers, all or none \[none\]:/)
       press('cursor', 'Enter')

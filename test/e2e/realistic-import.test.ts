@@ -176,9 +176,9 @@ describe('the import of a realistic home with nine agents', () => {
     )
   })
 
-  test('with move_secrets, plain secrets become named ones, and a second import finds every server again', async () => {
+  test('with copy_secrets, plain secrets become named ones, and a second import finds every server again', async () => {
     const { service } = await open()
-    await importing(service, { move_secrets: true, start_mode: 'manual' })
+    await importing(service, { copy_secrets: true, start_mode: 'manual' })
     const secrets = await read<{ items: { name: string; used_by: string[] }[] }>(service, '/api/secrets')
     expect(secrets.items.map(({ name }) => name)).toEqual([
       'AUTH',

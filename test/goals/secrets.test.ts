@@ -123,7 +123,7 @@ test('R24: no secret is in any response, log line, audit row or file', async () 
     args: ['--api-key', canaries.make('moved: an argument')],
     env: { A_TOKEN: canaries.make('moved: env') },
   }
-  await send('POST', '/api/servers/import', { mcpServers: { moved: plain }, move_secrets: true })
+  await send('POST', '/api/servers/import', { mcpServers: { moved: plain }, copy_secrets: true })
   expect((await send('GET', '/api/secrets')).json().total).toBe(3)
 
   // Pasted snippets; bodies refused for their content, their form or their sender.

@@ -27,7 +27,7 @@ export async function choiceOfFlags(api: Api, given: Given): Promise<Choice> {
   const isListed = list !== undefined && list !== 'none'
   return {
     items: itemsIn(isListed ? await importable(api) : [], list),
-    moveSecrets: given.is('move-secrets'),
+    copySecrets: given.is('copy-secrets'),
     agents: agentTypesIn(await agentsOf(api), given.flag('connect')),
     keepNames: given.is('keep-names'),
     atLogin: given.is('at-login'),

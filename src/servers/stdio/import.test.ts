@@ -89,13 +89,13 @@ test('a snippet is imported with its references translated, and lists the variab
   expect(JSON.stringify(items)).not.toContain('hunter22')
 })
 
-test('with pin and move_secrets, the package is installed once and run by file, and the secret gets a name', async () => {
+test('with pin and copy_secrets, the package is installed once and run by file, and the secret gets a name', async () => {
   const { service } = await houseWithRegistry([toolPackage('notes-mcp', '1.2.0')])
   const mcpServers = {
     notes: { command: 'npx', args: ['-y', 'notes-mcp@latest', '--flag'], env: { KEY: 'hunter22hunter22' } },
     absent: { command: 'npx', args: ['-y', 'no-such-package-mcp'], env: { KEY: 'another-value-0' } },
   }
-  const options = { pin: true, move_secrets: true, start_mode: 'eager' }
+  const options = { pin: true, copy_secrets: true, start_mode: 'eager' }
   const { items } = await importing(service, { mcpServers, ...options })
   expect(items.map(({ outcome, can_pin }) => [outcome, can_pin])).toEqual([
     ['created', 'notes-mcp@latest'],

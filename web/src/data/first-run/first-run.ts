@@ -37,13 +37,13 @@ export function useImportable(agents: readonly string[] | undefined) {
 interface Choice {
   readonly agents: readonly string[]
   readonly items: readonly ImportItem[]
-  readonly move_secrets: boolean
+  readonly copy_secrets: boolean
 }
 
 /** Registers the chosen servers. Starts nothing, and changes no file. */
-export async function importServers({ agents, items: chosen, move_secrets }: Choice): Promise<ImportItem[]> {
+export async function importServers({ agents, items: chosen, copy_secrets }: Choice): Promise<ImportItem[]> {
   const entries = chosen.flatMap(({ found_in }) => found_in)
-  const body = { agents: [...agents], entries, move_secrets }
+  const body = { agents: [...agents], entries, copy_secrets }
   const { items } = await api().post('/api/agents/import', { body })
   await queryClient.invalidateQueries({ queryKey: ['servers'] })
   await queryClient.invalidateQueries({ queryKey: ['agents'] })

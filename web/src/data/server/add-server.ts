@@ -18,7 +18,7 @@ export function useUnderstood(snippet: string, name: string | undefined) {
     queryFn: ({ signal }) =>
       api().post('/api/servers/import', {
         signal,
-        body: { ...OPTIONS, snippet, dry_run: true, move_secrets: false, ...(name && { name }) },
+        body: { ...OPTIONS, snippet, dry_run: true, copy_secrets: false, ...(name && { name }) },
       }),
     placeholderData: (before) => before,
   })
@@ -44,7 +44,7 @@ export interface NewServer {
   readonly snippet: string
   readonly name: string | undefined
   readonly start_mode: StartMode
-  readonly move_secrets: boolean
+  readonly copy_secrets: boolean
   /** For a single STDIO server. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
@@ -69,7 +69,7 @@ export function useAddServer() {
       snippet,
       name,
       start_mode,
-      move_secrets,
+      copy_secrets,
       env,
       cwd,
       confinement,
@@ -77,7 +77,7 @@ export function useAddServer() {
     }: NewServer): Promise<Added[]> => {
       const body = {
         ...OPTIONS,
-        ...{ snippet, start_mode, move_secrets, dry_run: false },
+        ...{ snippet, start_mode, copy_secrets, dry_run: false },
         ...(name && { name }),
         ...(agents && { agents: [...agents] }),
         ...confinement,

@@ -39,7 +39,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!isReady) return
-    const { start_mode, move_secrets, cwd, variables, confinement, agents } = choices
+    const { start_mode, copy_secrets, cwd, variables, confinement, agents } = choices
     const env = Object.fromEntries(
       variables.filter((each) => each.name !== '').map((each) => [each.name.trim(), each.value]),
     )
@@ -48,7 +48,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
         snippet,
         name: name || undefined,
         start_mode,
-        move_secrets: move_secrets && secrets.length > 0,
+        copy_secrets: copy_secrets && secrets.length > 0,
         env,
         cwd,
         confinement: only?.type === 'stdio' ? confinement : undefined,
@@ -85,9 +85,9 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
             <p className="warn sm">{t('secret', { where: secrets.join(', ') })}</p>
             <Checkbox
               label={t('move')}
-              checked={choices.move_secrets}
+              checked={choices.copy_secrets}
               onChange={({ currentTarget }) =>
-                setChoices({ ...choices, move_secrets: currentTarget.checked })
+                setChoices({ ...choices, copy_secrets: currentTarget.checked })
               }
             />
           </div>

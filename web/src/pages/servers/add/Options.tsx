@@ -16,7 +16,7 @@ export interface Choices {
   readonly confinement: Confinement | undefined
   /** Undefined: those that follow all servers. */
   readonly agents: readonly string[] | undefined
-  readonly move_secrets: boolean
+  readonly copy_secrets: boolean
 }
 export const NO_CHOICES: Choices = {
   name: '',
@@ -25,7 +25,7 @@ export const NO_CHOICES: Choices = {
   start_mode: 'on_demand',
   confinement: undefined,
   agents: undefined,
-  move_secrets: true,
+  copy_secrets: true,
 }
 
 interface Props {
