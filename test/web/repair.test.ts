@@ -236,7 +236,7 @@ describe.runIf(executablePath)('what another program has changed', () => {
     return { file, written, theirs }
   }
 
-  test('the notice opens the difference, mine is written again with an undo in the toast and with Ctrl Z, and theirs leaves the file alone', async () => {
+  test('the notice opens the difference, what Toolroom wrote is written again with an undo in the toast and with Ctrl Z, what the file says now is left alone, and an edit after the difference was shown is not overwritten', async () => {
     const dashboard = await shared()
     const { file, written, theirs } = await drift(dashboard, 'mine')
     const { page, complaints } = await openPage(await openBrowser())
@@ -246,19 +246,25 @@ describe.runIf(executablePath)('what another program has changed', () => {
     const dialog = page.getByRole('dialog', { name: 'Entries of Cursor that another program has changed' })
     await dialog.getByText('"theirs"').waitFor()
     await expectAccessible(page, dialog)
-    await dialog.getByRole('button', { name: /^Keep mine/ }).click()
-    await page.getByText("Cursor has Toolroom's entries again").waitFor()
+    await dialog.getByRole('button', { name: 'Keep what Toolroom wrote' }).click()
+    await page.getByText('Cursor has what Toolroom wrote again').waitFor()
     await expect.poll(() => readFileSync(file, 'utf8')).toBe(written)
     await page.getByRole('button', { name: 'Undo', exact: true }).click()
     await expect.poll(() => readFileSync(file, 'utf8')).toBe(theirs)
-    await page.getByRole('region', { name: 'Writes by Toolroom' }).getByText('undid notes').waitFor()
+    await page.getByRole('region', { name: 'Writes by Toolroom' }).getByText('undo: changed notes').waitFor()
 
     await drift(dashboard, 'again')
     await page.getByRole('button', { name: 'See the difference' }).click()
     await dialog.getByText('"again"').waitFor()
-    await dialog.getByRole('button', { name: /^Keep theirs/ }).click()
+    const edited = readFileSync(file, 'utf8').replace('"theirs"', '"meanwhile"')
+    writeFileSync(file, edited)
+    await dialog.getByRole('button', { name: 'Keep what Toolroom wrote' }).click()
+    await dialog.getByText(/has changed since you read it; nothing was changed/).waitFor()
+    expect(readFileSync(file, 'utf8')).toBe(edited)
+    await dialog.getByText('"meanwhile"').waitFor()
+    await dialog.getByRole('button', { name: 'Keep what the file says now' }).click()
     await page.getByText('The entries of Cursor stay as they are in the file').waitFor()
-    expect(readFileSync(file, 'utf8')).toContain('"theirs"')
+    expect(readFileSync(file, 'utf8')).toBe(edited)
     await page.getByRole('button', { name: 'See the difference' }).waitFor({ state: 'detached' })
     expect(complaints).toEqual([])
   })
