@@ -298,16 +298,16 @@ component({ FileImportInput }, 'An exported file, and how to import it', {
 })
 
 /** What became of one entry of the file. */
-const imported = {
+const Imported = Type.Object({
   name: Type.String({ examples: ['github'] }),
   ...outcomeFields,
   notes: Type.Array(text('What is left to do')),
-}
-export type Imported = Type.Static<ReturnType<typeof Type.Object<typeof imported>>>
+})
+export type Imported = Type.Static<typeof Imported>
 
 export const FileImportReport = Type.Object({
   dry_run: Type.Boolean(),
-  items: objects({ ...imported, type: Type.Enum(['stdio', 'http']) }),
+  items: objects({ ...Imported.properties, type: Type.Enum(['stdio', 'http']) }),
   secrets: Type.Array(Imported),
   agents: Type.Array(Imported, { description: 'What agents see. `name` is the type of the agent' }),
   presets: Type.Array(Imported),
