@@ -58,7 +58,7 @@ describe('the choice that an agent had at the gateway', () => {
     expect([await chosen(), text()]).toEqual([null, ECHO])
   })
 
-  test('stays as somebody has changed it since, and comes back after the agent was connected anew', async () => {
+  test('stays as the user has changed it since, and comes back after the agent was connected anew', async () => {
     const { service, chosen, choose, connect, undo } = await openWithServers()
     await choose(['slow'])
     const { backup_id } = await connect()

@@ -4,7 +4,7 @@ import type { Plan } from './entry-plan.ts'
 
 /**
  * What a change does to the servers that the agent sees at the gateway. When the file no longer leads there, the agent gets
- * the choice from before it was connected, unless somebody has changed it since.
+ * the choice from before it was connected, unless the user has changed it since.
  */
 export function choiceIn(plan: Plan, record: FileRecord | undefined, now: Choice): Chosen | null {
   if (plan.gateway) return { before: now, after: plan.gateway.servers }

@@ -109,7 +109,7 @@ export class Undo {
     }
   }
 
-  /** The servers that the agent saw before the change, unless somebody has changed its choice since. */
+  /** The servers that the agent saw before the change, unless the user has changed its choice since. */
   #choiceBack(agentType: string, backup: Backup | undefined): Chosen | null {
     const { before, after } = backup?.chosen ?? { before: null, after: null }
     const now = this.#deps.offers.chosenFor(agentType)
