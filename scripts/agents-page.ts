@@ -89,7 +89,7 @@ With \`{"take_over": true}\` these entries are parked in the same change: they l
   servers that were chosen for the agent. A server that is added later needs an entry of its own: \`PUT\` with
   \`"via": "gateway"\`, or \`toolroom enable\`. To change from the one way to the other, disconnect first.
 - An entry belongs to a server of Toolroom if it was written for it, or if an import would register it with the same values:
-  command, arguments, variables and folder, or URL and headers. A secret that was moved to Toolroom is compared by its value.
+  command, arguments, variables and folder, or URL and headers. A secret that was copied to Toolroom is compared by its value.
   An entry with another value stays in the file, because it is another server. So do disabled entries, entries with a field
   that Toolroom cannot keep (such as an \`envFile\` or a list of tools), entries that refer to a secret or a variable that
   Toolroom does not have, and entries of servers that you have stopped.
@@ -180,14 +180,15 @@ curl -X POST -H "X-SVC-Token: $TOKEN" -H 'content-type: application/json' \\
 | \`command\`, \`args\`, \`url\` | The definition, with secrets masked |
 | \`variants\` | Other definitions of the same name, and the values that differ. Each is an item of its own |
 | \`approved\` | \`false\`: it is only in a repository's \`.mcp.json\`, and Claude Code has not been allowed to start it. The dashboard and \`toolroom init\` leave it out unless you choose it |
-| \`enabled\` | \`false\`: disabled where it was found. It stays off: a STDIO server is stopped, an HTTP server is disabled |
-| \`plain_secrets\` | Where the definition has a secret as plain text. \`"move_secrets": true\` stores it as a [named secret](references.md) |
+| \`enabled\` | \`false\`: disabled where it was found. It stays off: a STDIO server is stopped, an HTTP server is disabled. The dashboard and \`toolroom init\` leave it out, and do not try it, unless you choose it |
+| \`plain_secrets\` | Where the definition has a secret as plain text. \`"move_secrets": true\` copies it to a [named secret](references.md), to which the server refers; the file keeps its own |
 | \`outgoing\` | Variables whose values would be sent to another computer |
 | \`can_pin\` | The package that \`npx\` would download. \`"pin": true\` installs it once, and the server runs the installed file |
 | \`notes\` | What was translated, what has to be set, and fields that have no counterpart |
 
 \`POST /api/agents/import/trial\` with an element of \`found_in\` starts the server of that entry once, or connects to it, with its
-values: it need not be registered, and nothing is kept. \`error\` says why it did not start.
+values: it need not be registered, and nothing is stored. \`error\` says why it did not start. If a server is then added with
+exactly these values, the result is its [last try](running.md#does-it-work), and its tools are known.
 
 Entries with the same values are one server, whatever their order and their agent's way to write a variable. Entries of one
 name with other values are different servers, because each agent uses its own: the second one gets its project or its agent
@@ -212,14 +213,15 @@ An entry that leads to Toolroom itself is not listed.
 
 \`drift\` of an agent names the entries that Toolroom wrote and another program has changed or removed. They are not repaired by
 themselves; a [notice](notices.md) leads to the difference. \`POST /api/agents/{agent_type}/drift\` keeps one version, in all
-files of the agent: \`{"keep": "mine"}\` writes Toolroom's entries again, with a backup and an undo, and \`{"keep": "theirs"}\`
+files of the agent: \`{"keep": "toolroom"}\` writes what Toolroom wrote again, with a backup and an undo, and \`{"keep": "file"}\`
 leaves the files as they are, so that the entries count as Toolroom's in their new form, or not at all if they were removed.
-With \`"dry_run": true\`, \`mine\` returns the difference. On the command line:
+With \`"dry_run": true\`, \`toolroom\` returns the difference. Send \`path\` and \`base_revision\` of its items back as \`files\`
+(\`path\`, \`revision\`): if one has been edited since, nothing is changed. On the command line:
 
 \`\`\`sh
-toolroom agents diff cursor                  # what writing Toolroom's entries again would change
-toolroom agents diff cursor --keep mine      # shows it, asks, and writes
-toolroom agents diff cursor --keep theirs    # leaves the file as it is
+toolroom agents diff cursor                    # what writing Toolroom's entries again would change
+toolroom agents diff cursor --keep toolroom    # shows it, asks, and writes
+toolroom agents diff cursor --keep file        # leaves the file as it is
 \`\`\`
 
 If the entry of the gateway was removed and that is kept, its key is deleted. The entries that it had replaced stay with

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { AGENTS } from '../src/agents/catalogue/agent-catalogue.ts'
 import { readEntry } from '../src/agents/catalogue/read-entry.ts'
-import { maskLine, unifiedDiff, visibleText } from '../src/agents/diff/masked-diff.ts'
+import { maskLine, visibleText } from '../src/agents/diff/masked-diff.ts'
+import { unifiedDiff } from '../src/agents/diff/unified-diff.ts'
 
 import { contentOf } from '../src/agents/files/read-config.ts'
 import type { Format } from '../src/agents/formats/format.ts'

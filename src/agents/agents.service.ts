@@ -16,6 +16,7 @@ import type {
 } from './edit/edit.schema.ts'
 import { Edit, type EditDeps } from './edit/edit.service.ts'
 import type { CurrentConfig } from './edit/entry-plan.ts'
+import { assertRevision } from './edit/file-plan.ts'
 import { FileWriter } from './edit/file-writer.ts'
 import { createRestore } from './edit/restore-files.ts'
 import { Undo } from './edit/undo-change.ts'
@@ -221,13 +222,24 @@ export class Agents {
   }
 
   /** Keeps one version of what other programs have changed of ours, in all files of the agent. */
-  async keepDrift(key: string, { keep, dry_run = false }: DriftInput, by: Caller): Promise<DriftReport> {
-    const agent = agentOf(key)
+  async keepDrift(
+    key: string,
+    { keep, files, dry_run = false }: DriftInput,
+    by: Caller,
+  ): Promise<DriftReport> {
+    const drifted = this.#targetsOf([agentOf(key)]).flatMap((target) => {
+      const known = this.#known(target)
+      const { path } = target.config
+      // All are compared before one is written. Null: it was not seen.
+      const seen = files && (files.find((file) => file.path === path)?.revision ?? null)
+      return driftOf(known).length === 0 ? [] : [{ target, seen, content: known.state.content }]
+    })
+    for (const { target, seen, content } of drifted) assertRevision(target.config.path, seen, content)
     const items: ChangeReport[] = []
-    for (const target of this.#targetsOf([agent])) {
-      if (driftOf(this.#known(target)).length === 0) continue
+    for (const { target, seen } of drifted) {
       const plan = (_: ConfigTarget, current: CurrentConfig) => planKeep(target, current, keep)
-      items.push(await this.edit.change(target, { dry_run }, by, { action: 'set', plan }))
+      const options = { dry_run, ...(seen && { revision: seen }) }
+      items.push(await this.edit.change(target, options, by, { action: 'set', plan }))
     }
     return { keep, dry_run, items, total: items.length }
   }

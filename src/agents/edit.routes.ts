@@ -84,7 +84,7 @@ export function editRoutes(agents: Agents): FastifyPluginAsyncTypebox {
 
     const drift = operation(
       'Keep one version of entries that another program has changed',
-      "In all files of the agent where another program has changed or removed entries that Toolroom wrote. `mine` writes Toolroom's entries again, `theirs` accepts the file as it is. `dry_run` with `mine` returns the difference.",
+      'In all files of the agent where another program has changed or removed entries that Toolroom wrote. `toolroom` writes what Toolroom wrote again, `file` accepts what the file says now. `dry_run` with `toolroom` returns the difference; with its `files`, what was edited since is not overwritten.',
       { params, body: schema.DriftInput, response: { 200: schema.DriftReport }, errors },
     )
     app.post('/agents/:agent_type/drift', drift, (request) =>

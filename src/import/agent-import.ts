@@ -206,9 +206,7 @@ export function createAgentImport(deps: Deps) {
           agent_type: agent.type,
           name: agent.name,
           installed,
-          entries: files
-            .flatMap(({ state }) => state.entries)
-            .filter(({ definition }) => !readGatewayEntry(definition)).length,
+          ...entryCounts(files),
           problems: files.flatMap(({ state }) => state.parseError?.message ?? state.problem ?? []),
         }))
       return {
@@ -223,6 +221,17 @@ export function createAgentImport(deps: Deps) {
   }
 }
 export type AgentImport = ReturnType<typeof createAgentImport>
+
+function entryCounts(files: ReturnType<Deps['files']>[number]['files']) {
+  const ofProjects = new Map<string, number>()
+  let entries = 0
+  for (const { state, project } of files) {
+    const count = state.entries.filter(({ definition }) => !readGatewayEntry(definition)).length
+    entries += count
+    if (project !== null && count > 0) ofProjects.set(project, (ofProjects.get(project) ?? 0) + count)
+  }
+  return { entries, projects: [...ofProjects].map(([project, count]) => ({ project, entries: count })) }
+}
 
 const READ_AGAIN = 'Read the files of the agents again'
 

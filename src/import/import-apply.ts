@@ -134,6 +134,6 @@ async function withNamedSecrets(
   })
   const used = secretNamesIn(moved).filter((name) => values.has(name))
   for (const name of used) await namedSecrets.set(name, values.get(name) ?? '', by)
-  const notes = used.map((name) => `A plain secret was moved to the named secret ${name}`)
+  const notes = used.map((name) => `A plain secret was copied to the named secret ${name}`)
   return { definition: moved, notes }
 }

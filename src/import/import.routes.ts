@@ -41,7 +41,7 @@ export function agentImportRoutes(agents: AgentImport): FastifyPluginAsyncTypebo
 
     const tryEntry = operation(
       "Try out an entry of an agent's file",
-      'Starts its server once, or connects to it once, with the values of the entry. It need not be registered, and nothing is kept. The status is 200 even when it did not start; `error` has the reason.',
+      'Starts its server once, or connects to it once, with the values of the entry. It need not be registered. Nothing is stored; `last_try` of a server that is added with exactly these values, and its tools, come from it. The status is 200 even when it did not start; `error` has the reason.',
       {
         body: schema.EntryTrialInput,
         response: { 200: schema.EntryTrial },

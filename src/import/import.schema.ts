@@ -42,7 +42,7 @@ const importOptions = {
       description: 'The start mode of new STDIO servers; the usual default if omitted',
     }),
   ),
-  move_secrets: flag('Store secrets in plain text as named secrets, and let the servers refer to them'),
+  move_secrets: flag('Copy secrets in plain text to named secrets, and let the servers refer to them'),
   pin: flag(
     'Install the packages that `npx` would download, once, and run their files. Takes as long as the downloads',
   ),
@@ -63,7 +63,7 @@ const factFields = {
   enabled: boolean(
     'false: it is disabled where it was found, and stays off: a STDIO server is stopped until you start it, an HTTP server is disabled',
   ),
-  plain_secrets: texts('Where the definition has secrets as plain text. `move_secrets` moves them', {
+  plain_secrets: texts('Where the definition has secrets as plain text. `move_secrets` copies them', {
     examples: [['env GITHUB_TOKEN']],
   }),
   outgoing: objects('Variables and secrets whose values would be sent to another computer', {
@@ -134,7 +134,6 @@ export const SnippetReport = Type.Object({
 export type SnippetReport = Type.Static<typeof SnippetReport>
 component({ SnippetReport }, 'What became of each entry of the snippet')
 export type SnippetItem = SnippetReport['items'][number]
-
 const Source = Type.Object({
   agent_type: Type.String(),
   scope: Type.String(),
@@ -150,7 +149,6 @@ const EntryInput = closed({
   project: orNull(Type.String({ maxLength: 4096 })),
   name: Type.String({ maxLength: 32_768 }),
 })
-
 component({ EntryInput }, "An entry of an agent's file", {
   examples: [{ agent_type: 'cursor', scope: 'user', project: null, name: 'github' }],
 })
@@ -236,7 +234,7 @@ export const AgentImportReport = Type.Object({
     found_in: Type.Array(Source),
     variants: Type.Array(Variant, {
       description:
-        'Other definitions of the same name. Each is an item of its own, because it is another server: its agent uses other values',
+        'Other definitions of the same name. Each is an item of its own: its agent uses other values',
     }),
     reason: orNull(Type.String()),
     approved: boolean(
@@ -262,7 +260,8 @@ export const AgentScan = Type.Object({
     agent_type: Type.String(),
     name: Type.String(),
     installed: Type.Boolean(),
-    entries: Type.Integer({ minimum: 0 }),
+    entries: integer('In all its files, also those of projects', { minimum: 0 }),
+    projects: objects('Those of projects', { project: Type.String(), entries: Type.Integer() }),
     problems: Type.Array(Type.String()),
   }),
   agents_found: integer('Agents with at least one entry', { minimum: 0 }),
@@ -297,17 +296,16 @@ component({ FileImportInput }, 'An exported file, and how to import it', {
 })
 
 /** What became of one entry of the file. */
-const imported = {
+const Imported = Type.Object({
   name: Type.String({ examples: ['github'] }),
   ...outcomeFields,
   notes: Type.Array(text('What is left to do')),
-}
-const Imported = Type.Object(imported)
+})
 export type Imported = Type.Static<typeof Imported>
 
 export const FileImportReport = Type.Object({
   dry_run: Type.Boolean(),
-  items: objects({ ...imported, type: Type.Enum(['stdio', 'http']) }),
+  items: objects({ ...Imported.properties, type: Type.Enum(['stdio', 'http']) }),
   secrets: Type.Array(Imported),
   agents: Type.Array(Imported, { description: 'What agents see. `name` is the type of the agent' }),
   presets: Type.Array(Imported),

@@ -90,7 +90,9 @@ test.runIf(hasTmux)(
       press('7', 'Enter')
       await shows("'7' is not in the list.")
       press('1', 'Enter')
-      await shows(/1 secret is in plain text\. Move it to the secret store of Toolroom\? \[y\/N\]/)
+      await shows(
+        /1 secret is in plain text\. Copy it to the secret store of Toolroom\? The files keep theirs\. \[y\/N\]/,
+      )
       press('y', 'Enter')
       await shows(/Connect which agents to the gateway\? Numbers, all or none \[none\]:/)
       press('cursor', 'Enter')

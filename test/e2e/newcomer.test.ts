@@ -15,10 +15,15 @@ const changedIn = (files: Readonly<Record<string, string>>) =>
 
 test("over REST, a newcomer's agents have the same servers, values and credentials before and after a take-over, and disconnect returns every byte", async () => {
   const home = ownFolder()
-  const { files } = writeNewcomerHome(home)
+  const { files, shop } = writeNewcomerHome(home)
   expect(Object.keys(files)).toHaveLength(9)
   const service = await openTestService({ home })
-  expect(await done<AgentScan>(service, 'GET', '/scan')).toMatchObject({ entries: 13 })
+  const scan = await done<AgentScan>(service, 'GET', '/scan')
+  expect(scan).toMatchObject({ entries: 13 })
+  expect(scan.agents.find(({ agent_type }) => agent_type === 'claude-code')).toMatchObject({
+    entries: 3,
+    projects: [{ project: shop, entries: 2 }],
+  })
   const names = async (agents: readonly string[]) => {
     const report = await done<AgentImportReport>(service, 'POST', '/import', { dry_run: true, agents })
     return report.items.map(({ name }) => name)
@@ -84,6 +89,9 @@ test("on the command line, init imports a newcomer's servers and connects the ag
   expect(planned.stdout).toContain(
     'warehouse of ~/code/shop  is left out: it is not approved in claude-code.',
   )
+  expect(planned.stdout).toContain('docs  is left out: it is off in codex.')
+  expect(planned.stdout).toMatch(/Claude Code .* 3 servers, 2 of ~\/code\/shop$/m)
+  expect(planned.stdout).toMatch(/Toolroom off +it has no tools\. To start Toolroom at every login:/)
   expect(changedIn(files)).toEqual([])
   const ended = await cli('init', '--yes', '--json', '--connect', connect)
   expect(ended.code, ended.stderr).toBe(0)

@@ -248,7 +248,7 @@ describe.runIf(executablePath)('Agents', () => {
     )
     expect(await dialog.getByRole('region', { name: 'In Toolroom' }).innerText()).not.toContain('--theirs')
     await expectAccessible(page, dialog)
-    await dialog.getByRole('button', { name: 'Use theirs' }).click()
+    await dialog.getByRole('button', { name: 'Use what the file says' }).click()
     await cell(page, 'noisy in Cursor').waitFor()
     await expect
       .poll(async () => (await dashboard.ask('GET', '/servers/noisy')).body.args)
@@ -256,7 +256,7 @@ describe.runIf(executablePath)('Agents', () => {
 
     edit('--other')
     await differs.click()
-    await dialog.getByRole('button', { name: 'Use ours' }).click()
+    await dialog.getByRole('button', { name: 'Use what Toolroom has' }).click()
     await page.getByRole('status').filter({ hasText: '1 change not written' }).waitFor()
     await page.getByRole('button', { name: 'Write to 1 file' }).click()
     const write = page.getByRole('dialog', { name: 'Write to 1 file' })

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { REPAIR_ACTIONS, type RepairAction } from '../../src/kernel/repair-action.ts'
 import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
@@ -280,7 +281,7 @@ describe.runIf(executablePath)('what another program has changed', () => {
     return { file, written, theirs }
   }
 
-  test('the notice opens the difference, mine is written again with an undo in the toast and with Ctrl Z, and theirs leaves the file alone', async () => {
+  test('the notice opens the difference, what Toolroom wrote is written again with an undo in the toast and with Ctrl Z, what the file says now is left alone', async () => {
     const dashboard = await shared()
     const { file, written, theirs } = await drift(dashboard, 'mine')
     const { page, complaints } = await openPage(await openBrowser())
@@ -290,17 +291,25 @@ describe.runIf(executablePath)('what another program has changed', () => {
     const dialog = page.getByRole('dialog', { name: 'Entries of Cursor that another program has changed' })
     await dialog.getByText('"theirs"').waitFor()
     await expectAccessible(page, dialog)
-    await dialog.getByRole('button', { name: /^Keep mine/ }).click()
-    await page.getByText("Cursor has Toolroom's entries again").waitFor()
+    await dialog.getByRole('button', { name: 'Keep what Toolroom wrote' }).click()
+    await page.getByText('Cursor has what Toolroom wrote again').waitFor()
     await expect.poll(() => readFileSync(file, 'utf8')).toBe(written)
     await page.getByRole('button', { name: 'Undo', exact: true }).click()
     await expect.poll(() => readFileSync(file, 'utf8')).toBe(theirs)
-    await page.getByRole('region', { name: 'Writes by Toolroom' }).getByText('undid notes').waitFor()
+    await page.getByRole('region', { name: 'Writes by Toolroom' }).getByText('undo: changed notes').waitFor()
 
     await drift(dashboard, 'again')
     await page.getByRole('button', { name: 'See the difference' }).click()
     await dialog.getByText('"again"').waitFor()
-    await dialog.getByRole('button', { name: /^Keep theirs/ }).click()
+    // What was shown is sent, so that a later edit is refused.
+    const isSettling = (request: Request) =>
+      request.url().endsWith('/cursor/drift') && request.postDataJSON().dry_run !== true
+    const [sent] = await Promise.all([
+      page.waitForRequest(isSettling),
+      dialog.getByRole('button', { name: 'Keep what the file says now' }).click(),
+    ])
+    const revision = createHash('sha256').update(readFileSync(file)).digest('hex')
+    expect(sent.postDataJSON()).toEqual({ keep: 'file', files: [{ path: file, revision }] })
     await page.getByText('The entries of Cursor stay as they are in the file').waitFor()
     expect(readFileSync(file, 'utf8')).toContain('"theirs"')
     await page.getByRole('button', { name: 'See the difference' }).waitFor({ state: 'detached' })

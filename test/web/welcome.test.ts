@@ -67,6 +67,9 @@ describe.runIf(executablePath)('the first run', () => {
     await page.getByRole('checkbox', { name: 'Import flood' }).click()
     const attempt = page.getByRole('checkbox', { name: 'Try starting each server now' })
     expect(await attempt.isChecked()).toBe(false)
+    const list = page.getByRole('list', { name: 'Choose and merge' })
+    const [box, first] = await Promise.all([attempt.boundingBox(), list.boundingBox()])
+    expect(box?.y).toBeLessThan(first?.y ?? 0) // above the servers, however many there are
     await attempt.click()
     const row = (name: string) =>
       page.getByRole('listitem').filter({ has: page.getByRole('checkbox', { name: `Import ${name}` }) })
@@ -97,6 +100,9 @@ describe.runIf(executablePath)('the first run', () => {
     const servers = await dashboard.ask('GET', '/servers')
     expect(servers.body.items.map(({ name }: { name: string }) => name)).not.toContain('flood')
     expect(servers.body.total).toBe(6)
+    const of = (name: string) => servers.body.items.find((server: { name: string }) => server.name === name)
+    expect(of('echo')).toMatchObject({ last_try: { ok: true }, tool_count: 12, health: { works: true } })
+    expect(of('crash')).toMatchObject({ last_try: { ok: false }, health: { works: false } })
     expect(await page.getByRole('radio', { name: 'Just watch' }).isChecked()).toBe(true)
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Continue' }).click()
@@ -123,9 +129,12 @@ describe.runIf(executablePath)('the first run', () => {
       await tabTo(page, 'checkbox', agent)
       await page.keyboard.press('Space')
     }
+    const off = page.getByRole('region', { name: 'When Toolroom is not running' })
+    await off.getByText('Cursor and Codex lose their tools until you run').waitFor()
     await press(page, 'Continue')
     await title(page, 'Look at every line first.').waitFor()
     await page.getByRole('figure').nth(1).waitFor()
+    expect(await page.getByText(/^It has no tools then|^It has only what stays/).count()).toBe(2)
     expect(await page.content()).not.toContain(HOME_SECRET)
     await expectAccessible(page)
     expect(hashes(dashboard)).toEqual(before)

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { runs } from '../../../test/support/full-or-short.ts'
 import { cpuOf } from '../../../test/support/linear.ts'
 import { maskLine, visibleText } from './masked-diff.ts'
+import { unifiedDiff } from './unified-diff.ts'
 
 const MEGABYTE = 1024 * 1024
 const known = new Map([
@@ -32,6 +33,18 @@ test.each([
   ['', ''],
 ])('the line %j is shown as %j', (line, shown) => {
   expect(maskLine(line, visible)).toBe(shown)
+})
+
+test('a value that is hidden in the old or in the new line is hidden in both, and what is shown elsewhere stays', () => {
+  const lines = (...members: string[]) => `{\n${members.join(',\n')}\n}\n`
+  const before = lines('  "PIN": 8080', '  "on": 1', '  "command": "npx"')
+  const after = lines('  "PIN": "8080"', '  "on": 2', '  "command": "npx"')
+  expect(unifiedDiff('f', before, after)(visible).split('\n').slice(4, 8)).toEqual([
+    '-  "PIN": "***",',
+    '-  "on": 1,',
+    '+  "PIN": "***",',
+    '+  "on": 2,',
+  ])
 })
 
 const piece = fc.oneof(

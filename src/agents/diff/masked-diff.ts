@@ -1,74 +1,8 @@
-import { type Change, compare } from '../../kernel/list-diff.ts'
 import { MASK, maskArgs, maskUrl } from '../../kernel/secrets/mask-secrets.ts'
 import { publicArgs, publicCommand } from '../../kernel/secrets/public-command.ts'
 import type { Json } from '../catalogue/json-value.ts'
 import type { Definition } from '../catalogue/server-definition.ts'
 import { isComment, type OwnerText, ownerText } from './owner-text.ts'
-
-const CONTEXT = 3
-
-/** A unified diff; empty if the texts are equal. The function that is returned masks everything but what is visible. */
-export function unifiedDiff(name: string, before: string, after: string): (visible: VisibleText) => string {
-  if (before === after) return () => ''
-  const hunks = hunksOf(compare(linesOf(before), linesOf(after)))
-  return (visible) =>
-    [
-      `--- ${before === '' ? '/dev/null' : name}`,
-      `+++ ${after === '' ? '/dev/null' : name}`,
-      ...hunks.map((hunk) => hunkText(hunk, visible)),
-      '',
-    ].join('\n')
-}
-
-/** Without line ends. A missing line end after the last line is one more line. */
-function linesOf(text: string): string[] {
-  if (text === '') return []
-  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
-  if (lines.at(-1) === '') lines.pop()
-  else lines.push(NO_END)
-  return lines
-}
-const NO_END = '\\ No newline at end of file'
-
-interface Hunk {
-  readonly changes: readonly Change[]
-  /** Lines above it in the old text. */
-  readonly before: number
-  /** Lines above it in the new text. */
-  readonly after: number
-}
-
-function hunksOf(changes: readonly Change[]): Hunk[] {
-  const near = new Set<number>()
-  for (const [index, { kind }] of changes.entries()) {
-    if (kind === 'same') continue
-    for (let at = index - CONTEXT; at <= index + CONTEXT; at += 1) near.add(at)
-  }
-  const hunks: { changes: Change[]; before: number; after: number }[] = []
-  let [before, after] = [0, 0]
-  for (const [index, change] of changes.entries()) {
-    if (near.has(index)) {
-      if (!near.has(index - 1) || hunks.length === 0) hunks.push({ changes: [], before, after })
-      hunks.at(-1)?.changes.push(change)
-    }
-    if (change.text === NO_END) continue
-    if (change.kind !== 'added') before += 1
-    if (change.kind !== 'removed') after += 1
-  }
-  return hunks
-}
-
-const SIGN = { same: ' ', removed: '-', added: '+' }
-
-function hunkText({ changes, before, after }: Hunk, visible: VisibleText): string {
-  const lines = changes.map(({ kind, text }) =>
-    text === NO_END ? text : SIGN[kind] + maskLine(text, visible),
-  )
-  const count = (without: Change['kind']) =>
-    changes.filter(({ kind, text }) => kind !== without && text !== NO_END).length
-  const range = (first: number, length: number) => `${length === 0 ? first : first + 1},${length}`
-  return [`@@ -${range(before, count('added'))} +${range(after, count('removed'))} @@`, ...lines].join('\n')
-}
 
 /** Values in agents' files that are never secrets. */
 const KEYWORDS = [

@@ -71,6 +71,7 @@ export function planConnect(
     secretOf: deps.secretOf,
     usersOf: deps.usersOf,
     agentType: type,
+    isBridge,
     registered,
     choice,
     all,

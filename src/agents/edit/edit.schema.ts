@@ -198,6 +198,9 @@ export const ChangeReport = Type.Object({
           texts('The servers that it sees at the gateway. Null: all, also those that are added later'),
         ),
         keep_names: boolean('It has an entry for each server, under its old name, and not one for all'),
+        starts_toolroom: boolean(
+          'Its entry is a command that may start Toolroom when it is not running. With a URL, it has no tools then',
+        ),
         before: Usable,
         after: Usable,
         gained: texts('Servers that it could not use before', { examples: [['slack']] }),
@@ -231,6 +234,10 @@ export const ChangeReport = Type.Object({
   diff: text('A unified diff with secrets masked'),
   backup_id: orNull(Type.String()),
   revision: orNull(Revision),
+  base_revision: orNull({
+    ...Revision,
+    description: 'SHA-256 of the file from which this was computed. Null if there was none',
+  }),
   reload_hint: orNull(Type.String()),
   warnings: Type.Array(Type.String()),
 })
@@ -238,15 +245,28 @@ export type ChangeReport = Type.Static<typeof ChangeReport>
 component({ AgentChangeReport: ChangeReport }, "What has changed in the agent's file")
 
 export const DriftInput = closed({
-  keep: Type.Enum(['mine', 'theirs'], {
+  keep: Type.Enum(['toolroom', 'file'], {
     description:
-      "`mine`: Toolroom writes its entries again. `theirs`: the file stays as it is, and Toolroom's records follow it",
+      "`toolroom`: what Toolroom wrote is written again. `file`: the file stays as it is, and Toolroom's records follow it",
   }),
+  files: Type.Optional(
+    Type.Array(
+      closed({
+        path: Type.String({ maxLength: 4096, examples: ['/home/me/.cursor/mcp.json'] }),
+        revision: orNull(Revision),
+      }),
+      {
+        maxItems: 1000,
+        description:
+          'The files as you have seen them: `path` and `base_revision` of a dry run. If another one is concerned, or one has changed since, nothing is changed',
+      },
+    ),
+  ),
   dry_run: options.dry_run,
 })
 export type DriftInput = Type.Static<typeof DriftInput>
 component({ DriftInput }, 'Which version of changed entries to keep', {
-  examples: [{ keep: 'mine', dry_run: true }],
+  examples: [{ keep: 'toolroom', dry_run: true }],
 })
 
 export const DriftReport = Type.Object({

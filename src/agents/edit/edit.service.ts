@@ -7,7 +7,7 @@ import type { ConfigTarget, Platform } from '../catalogue/agent-catalogue.ts'
 import { readGatewayEntry } from '../catalogue/gateway-entry.ts'
 import type { RegisteredServer } from '../catalogue/server-definition.ts'
 import { agentOf, assertMayChange, configTarget, recordOf } from '../files/config-target.ts'
-import { keepsNamesIn, type OwnershipStore } from '../files/ownership-store.ts'
+import { type Chosen, keepsNamesIn, type OwnershipStore } from '../files/ownership-store.ts'
 import { linkedServer } from '../read/server-identity.ts'
 import { type ConnectDeps, leadingEntry, planConnect, refuseUnknown } from './connect-plan.ts'
 import { type DesiredEntry, desiredFromInput, desiredFromServer } from './desired-entry.ts'
@@ -31,7 +31,7 @@ import {
   reportOf,
 } from './file-plan.ts'
 import type { FileWriter, OpenFiles, PlannedChange } from './file-writer.ts'
-import type { Choice } from './gateway-change.ts'
+import { choiceIn, chosenSince, isSameChoice } from './gateway-choice.ts'
 import { type GatewayKeys, type KeyKind, keyName, keysAfter } from './gateway-keys.ts'
 import { planDisconnect, planRemove } from './removal-plans.ts'
 
@@ -171,7 +171,7 @@ export class Edit {
     by: Caller,
     { action, plan, keyKind }: Change,
   ): Promise<ChangeReport> {
-    const { writer, ownership, gateway, facts } = this.#deps
+    const { writer, ownership, gateway, facts, offers } = this.#deps
     const { agent, config } = target
     assertMayChange(target, options.create)
     const newKey = keyKind ? gateway.draft(agent.type, keyName(keyKind, target), by) : null
@@ -185,12 +185,14 @@ export class Edit {
         })
         const others = await this.#planOtherFiles(files, target, main.plan)
         const otherDiff = others.map(({ diff }) => diff).join('')
-        const undo = await this.#choose(agent.type, main.plan.gateway, options, by)
+        const chosen = options.dry_run ? null : choiceIn(main.plan, record, offers.chosenFor(agent.type))
+        const undo = main.plan.gateway && chosen ? await this.#choose(agent.type, chosen, by) : doNothing
         const planned = {
-          ...this.#outcomeOf(target, main, newKey, by, others, otherDiff),
+          ...this.#outcomeOf(target, { main, chosen }, newKey, by, others, otherDiff),
           // Disabled servers are listed first: a listed name without an entry has no effect.
           steps: [...others, { ...main, names: namesIn(main.plan) }],
           newKey,
+          chosen,
         }
         const kept = await files.write(planned).catch(async (error) => {
           // A change whose file is in place is completed later, and its choice with it.
@@ -201,6 +203,8 @@ export class Edit {
           await undo() // the next try begins with the choice that the user made
           continue
         }
+        // What it saw before it was connected, once its entry is gone.
+        if (!main.plan.gateway && chosen) await offers.choose(agent.type, chosen.after, by)
         const isAccepted = (main.plan.accepted?.length ?? 0) > 0 && !options.dry_run
         if (kept.size > 0 || isAccepted) publishChange(facts, target)
         return reportOf(target, options, main, otherDiff, kept)
@@ -211,17 +215,10 @@ export class Edit {
   }
 
   /** The agent sees no other servers, not even for a moment: its choice is saved before its entry. Returns the undo. */
-  async #choose(
-    agentType: string,
-    gateway: Plan['gateway'],
-    { dry_run = false }: ChangeOptions,
-    by: Caller,
-  ): Promise<() => Promise<unknown>> {
+  async #choose(agentType: string, { before, after }: Chosen, by: Caller): Promise<() => Promise<unknown>> {
     const { offers } = this.#deps
-    if (!gateway || dry_run) return async () => {}
-    const before: Choice = offers.chosenFor(agentType)
-    if (JSON.stringify(before) === JSON.stringify(gateway.servers)) return async () => {}
-    await offers.choose(agentType, gateway.servers, by)
+    if (isSameChoice(before, after)) return doNothing
+    await offers.choose(agentType, after, by)
     return () => offers.choose(agentType, before, by)
   }
 
@@ -242,7 +239,7 @@ export class Edit {
   /** What is saved with the change. */
   #outcomeOf(
     target: ConfigTarget,
-    main: FileChange,
+    { main, chosen }: { readonly main: FileChange; readonly chosen: Chosen | null },
     newKey: ReturnType<GatewayKeys['draft']> | null,
     by: Caller,
     others: readonly ReturnType<typeof planOtherFile>[],
@@ -258,6 +255,7 @@ export class Edit {
       entries,
       keys,
       taken_over: takenOver,
+      chosen: chosenSince(plan, recordOf(this.#deps.ownership, target.config), chosen),
     }
     const isAccepted = (plan.accepted?.length ?? 0) > 0
     const isChanged = [...others, main].some(({ next }) => next !== undefined)
@@ -340,6 +338,8 @@ export class Edit {
     )
   }
 }
+
+const doNothing = async () => {}
 
 export function publishChange(facts: FactBus, { agent, config }: ConfigTarget): void {
   const { scope, path } = config

@@ -4,14 +4,17 @@ import type { Caller } from '../../kernel/rest-parts.ts'
 import type { ConfigFile, ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { isSame, type Json, stepName } from '../catalogue/json-value.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
-import { unifiedDiff, visibleText } from '../diff/masked-diff.ts'
+import { visibleText } from '../diff/masked-diff.ts'
 import { applyPatch, type Patch, patchOf } from '../diff/text-patch.ts'
+import { unifiedDiff } from '../diff/unified-diff.ts'
+import type { EntryChange } from '../files/file-backups.ts'
 import type { FileRecord, TakenOver } from '../files/ownership-store.ts'
 import { type Content, contentOf } from '../files/read-config.ts'
 import { applyOperations, formatOf, type Operation } from '../formats/apply-operations.ts'
 import { revisionOf } from '../formats/text-edits.ts'
 import { readEntries } from '../read/read-entries.ts'
 import type { ChangeOptions, ChangeReport } from './edit.schema.ts'
+import { entryChanges } from './entry-changes.ts'
 import type { CurrentConfig, OtherFileOperation, Plan } from './entry-plan.ts'
 import type { Kept } from './file-writer.ts'
 import { originalAfter, takenOver } from './take-over.ts'
@@ -23,6 +26,8 @@ export interface FileChange extends ReturnType<typeof applyToContent> {
   /** For the audit row, whose line in the log can be read without the token. */
   readonly publicDiff: string
   readonly takenOver: TakenOver | null
+  /** What happens to each entry. */
+  readonly changes: readonly EntryChange[]
 }
 
 /** The entries of a file and what we own of them. Throws if the content has another revision than the caller read. */
@@ -64,6 +69,7 @@ export function planFile(target: ConfigTarget, current: CurrentConfig, plan: Pla
     ...edited,
     plan: { ...plan, entries: withPatches(plan, edited.text, text) },
     ...diffsOf(config.path, text, edited.text, [...entries, ...after, ...moved], [], [current.root, root]),
+    changes: entryChanges(current, { entries: after, owned: plan.entries }, plan),
     trace: after.length === 0 ? null : edited.trace,
     takenOver: plan.taken.length === 0 ? null : takenOver(plan, edited.text, original),
   }
@@ -198,10 +204,10 @@ function outcomeOf(content: Content | undefined, text: string, trace: string | n
 /** A caller that read no file has no revision to send, so a missing revision is accepted. */
 export function assertRevision(
   path: string,
-  revision: string | undefined,
-  content: Content | undefined,
+  revision: string | null | undefined,
+  content: Pick<Content, 'revision'> | undefined,
 ): void {
-  if (revision === undefined || revision === content?.revision) return
+  if (revision === undefined || revision === (content?.revision ?? null)) return
   throw new AppError('config_changed', `${path} has changed since you read it; nothing was changed`, {
     hint: 'Read the agent again and repeat the change with the new revision',
   })
@@ -226,13 +232,15 @@ type ChangedEntries = Pick<Plan, 'added' | 'updated' | 'removed'> &
 /** What a report and an audit row show of the file that a request names. */
 interface Reported extends Pick<FileChange, 'diff' | 'publicDiff' | 'revision'> {
   readonly plan: ChangedEntries
+  /** The file before. */
+  readonly content: Content | undefined
 }
 
 /** The response to a change. `otherDiff` is the diff of other files that were changed with it. */
 export function reportOf(
   { agent, config, project }: ConfigTarget,
   { dry_run = false }: ChangeOptions,
-  { plan, diff, revision }: Reported,
+  { plan, diff, revision, content }: Reported,
   otherDiff: string,
   kept: ReadonlyMap<string, Kept>,
 ): ChangeReport {
@@ -262,6 +270,7 @@ export function reportOf(
     diff: diff + otherDiff,
     backup_id: kept.get(config.path)?.backup.id ?? null,
     revision,
+    base_revision: content?.revision ?? null,
     reload_hint: agent.reload,
     warnings: [...warnings, ...lost],
   }
@@ -270,7 +279,7 @@ export function reportOf(
 export function auditOf(
   action: AuditEntry['action'],
   { agent, config }: ConfigTarget,
-  { plan, publicDiff }: Reported,
+  { plan, publicDiff }: Pick<Reported, 'plan' | 'publicDiff'>,
   otherDiff: string,
   { request_id }: Caller,
 ): AuditEntry {

@@ -6,8 +6,8 @@ import type { Caller } from '../../kernel/rest-parts.ts'
 import type { ConfigFile, ConfigTarget } from '../catalogue/agent-catalogue.ts'
 import { takeLock } from '../files/agent-lock.ts'
 import { type LockedFile, lockedFile, pathsOf, recordOf } from '../files/config-target.ts'
-import type { Backup } from '../files/file-backups.ts'
-import type { FileRecord, Intent, NewKey, Outcome } from '../files/ownership-store.ts'
+import type { Backup, EntryChange } from '../files/file-backups.ts'
+import type { Chosen, FileRecord, Intent, NewKey, Outcome } from '../files/ownership-store.ts'
 import { assertWritable, type Content, type Reading, readSettled, revisionNow } from '../files/read-config.ts'
 import { asAppError, replaceFile } from '../files/replace-config.ts'
 import { rollBack, type SettleDeps, settle } from './settle-interrupted-change.ts'
@@ -38,6 +38,8 @@ interface FileStep extends Reading {
   readonly revision: string | null
   /** The entries that change. */
   readonly names: readonly string[]
+  /** What happens to each of them, for the file that the request names. */
+  readonly changes?: readonly EntryChange[]
 }
 
 /** Everything that one request changes. */
@@ -45,6 +47,8 @@ export interface PlannedChange extends Omit<Outcome, 'id'> {
   /** In the order in which they are written. The last one decides whether a change that was interrupted is completed. */
   readonly steps: readonly FileStep[]
   readonly newKey: NewKey | null
+  /** What the change does to the servers that the agent sees at the gateway. */
+  readonly chosen: Chosen | null
 }
 
 /** What was backed up during a write. */
@@ -251,7 +255,7 @@ class OpenFiles {
       const { path, lock } = step.file
       try {
         const release = path !== intent.main && lock ? await takeLock(lock) : undefined
-        const one = await this.#replaceFile(step).finally(release)
+        const one = await this.#replaceFile(step, planned.chosen).finally(release)
         if (one) kept.set(path, one)
       } catch (error) {
         // The file may be in place in spite of the error. Then the intent stays, and completes the change.
@@ -266,17 +270,12 @@ class OpenFiles {
     return kept
   }
 
-  async #replaceFile({
-    file,
-    real,
-    content,
-    next = null,
-    revision,
-    names,
-  }: FileStep): Promise<Kept | undefined> {
+  async #replaceFile(step: FileStep, chosen: Chosen | null): Promise<Kept | undefined> {
+    const { file, real, content, next = null, revision, names, changes } = step
     const { backups, now, store, onTrouble } = this.#deps
     const { agent, config } = this.#request.target
     const isMain = file.path === config.path
+    const record = recordOf(store, config)
     const facts = {
       agent_type: agent.type,
       scope: config.scope,
@@ -288,7 +287,8 @@ class OpenFiles {
       request_id: this.#request.by.request_id,
       ts: now(),
       after: revision,
-      ...(isMain && { taken_over: recordOf(store, config)?.taken_over ?? null }),
+      ...(isMain && { taken_over: record?.taken_over ?? null, connected: record?.chosen ?? null, chosen }),
+      ...(changes && { changes }),
     }
     const backup = backups.keep(facts, content?.bytes ?? null)
     const replaced = await replaceFile(real, content, next)

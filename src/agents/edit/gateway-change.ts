@@ -3,6 +3,7 @@ import { type Caller, slugOf } from '../../kernel/rest-parts.ts'
 import { isReference, parseReferences } from '../../kernel/secrets/references.ts'
 import { plainSecretsIn } from '../../servers/shared/definition/move-secrets.ts'
 import type { RegisteredServer } from '../catalogue/server-definition.ts'
+import type { Choice } from '../files/ownership-store.ts'
 import { comparedValues, type SecretOf, textsOf } from '../read/server-identity.ts'
 import type { ChangeReport } from './edit.schema.ts'
 import type { OfferedEntry } from './take-over.ts'
@@ -20,9 +21,6 @@ export interface OfferedTool {
 
 /** What an agent sees at the gateway: the tools of each server, none if they are not known yet. */
 export type Offer = ReadonlyMap<string, readonly OfferedTool[]>
-
-/** The servers that an agent sees at the gateway. Null: all, also those that are added later. */
-export type Choice = readonly string[] | null
 
 /** What edits need of the servers that agents see. */
 export interface GatewayOffers {
@@ -65,6 +63,8 @@ interface Facts {
   /** The names of its other entries, which stay in the file. */
   readonly others: readonly string[]
   readonly keepsNames: boolean
+  /** Its entry is a command, and no URL. */
+  readonly isBridge: boolean
 }
 
 /** What an agent can use before and after a change. */
@@ -78,6 +78,7 @@ export function gatewayChange(facts: Facts): NonNullable<ChangeReport['gateway']
   return {
     servers: choice && [...choice],
     keep_names: keepsNames,
+    starts_toolroom: facts.isBridge,
     before: { ...countsOf(had, all, new Set(ownIds)), servers: had.size + others.length },
     after: { ...countsOf(has, all, keepsNames ? has : new Set(keptIds)), servers: has.size + others.length },
     gained: [...has].filter((id) => !had.has(id)),

@@ -128,6 +128,7 @@ export function mergedRecord(
     trace: entries.length > 0 ? trace : null,
     made_file: entries.length > 0 && made_file,
     entries: Object.fromEntries(entries),
+    chosen: intended.chosen ?? before?.chosen ?? null,
     keys: [...all].filter((id) => keys.has(id)),
   }
 }

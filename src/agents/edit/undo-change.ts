@@ -15,14 +15,16 @@ import {
   rootOf,
 } from '../files/config-target.ts'
 import type { Backup, Backups } from '../files/file-backups.ts'
-import type { FileRecord, OwnedEntry, TakenOver } from '../files/ownership-store.ts'
+import type { Choice, Chosen, FileRecord, OwnedEntry, TakenOver } from '../files/ownership-store.ts'
 import { type Content, contentOf, readConfig, revisionNow } from '../files/read-config.ts'
 import type { HistoryItem } from '../read/agents.schema.ts'
 import { type Entry, readEntries } from '../read/read-entries.ts'
 import type { ChangeReport, UndoInput } from './edit.schema.ts'
 import { type EditDeps, publishChange } from './edit.service.ts'
+import { entryChanges } from './entry-changes.ts'
 import { assertRevision, auditOf, diffsOf, recordKey, reportOf } from './file-plan.ts'
 import type { OpenFiles } from './file-writer.ts'
+import { isSameChoice, leadsThere } from './gateway-choice.ts'
 import { hasInvalidKey, keysAfter } from './gateway-keys.ts'
 
 interface Deps extends EditDeps {
@@ -38,7 +40,7 @@ export class Undo {
   }
 
   async undo(key: string, input: UndoInput, by: Caller): Promise<ChangeReport> {
-    const { backups, platform, writer, gateway, facts } = this.#deps
+    const { backups, platform, writer, gateway, facts, offers } = this.#deps
     const target = configTarget(agentOf(key), platform, input)
     const { agent, config } = target
     assertMayChange(target, true)
@@ -49,8 +51,17 @@ export class Undo {
     try {
       for (;;) {
         const { main, otherDiff, ...planned } = await this.#plan(files, target, input, by)
-        const kept = await files.write(planned)
+        const { chosen } = planned
+        // The agent sees no other servers, not even for a moment: also not those that its entry leads to again.
+        const isFirst = planned.records.some(leadsThere)
+        const choose = async (choice: Choice) => chosen && !dryRun && offers.choose(agent.type, choice, by)
+        if (isFirst) await choose(chosen?.after ?? null)
+        const kept = await files.write(planned).catch(async (error) => {
+          if (isFirst) await choose(chosen?.before ?? null)
+          throw error
+        })
         if (!kept) continue
+        if (!isFirst) await choose(chosen?.after ?? null)
         if (!dryRun) publishChange(facts, target)
         const report = reportOf(target, input, main, otherDiff, kept)
         if (!hasInvalidKey(gateway, main.text)) return report
@@ -83,17 +94,27 @@ export class Undo {
       main.entries,
       taken && stillTaken(taken, agent, rootIn(target, main.text)),
     )
+    const connected = backup?.connected === undefined ? before?.chosen : backup.connected
     const after = { text: main.text, entries: record.entries, taken: record.taken_over?.entries ?? [] }
     const { keys, removedKeys } = keysAfter(this.#deps, target, after, null, by)
     return {
       main,
       otherDiff,
       steps,
-      records: [{ ...record, keys }],
+      records: [{ ...record, keys, chosen: connected ?? null }],
       newKey: null,
+      chosen: this.#choiceBack(agent.type, backup),
       removedKeys,
       audit: auditOf('agent_config_undone', target, main, otherDiff, by),
     }
+  }
+
+  /** The servers that the agent saw before the change, unless the user has changed its choice since. */
+  #choiceBack(agentType: string, backup: Backup | undefined): Chosen | null {
+    const { before, after } = backup?.chosen ?? { before: null, after: null }
+    const now = this.#deps.offers.chosenFor(agentType)
+    const isUnchanged = isSameChoice(after, now) && !isSameChoice(before, now)
+    return backup?.chosen && isUnchanged ? { before: now, after: before } : null
   }
 
   /** The file with the content of the backup. */
@@ -109,8 +130,10 @@ export class Undo {
     const [from, to] = isMain ? [contentIn(target, content), contentIn(target, next)] : [NOTHING, NOTHING]
     const [before, after] = [from.entries, to.entries]
     const isSame = (content?.revision ?? null) === (next?.revision ?? null)
+    const difference = differenceOf(before, after)
     return {
-      plan: differenceOf(before, after),
+      plan: difference,
+      ...(isMain && { changes: entryChanges(from, to, difference) }),
       ...diffsOf(path, content?.text ?? '', next?.text ?? '', [...before, ...after], backup.names, [
         from.root,
         to.root,
@@ -136,7 +159,7 @@ export class Undo {
       .filter((backup) => scope === undefined || backup.scope === scope)
       .filter(({ main }) => project === undefined || targets.some(({ config }) => config.path === main))
       .map((backup) => {
-        const { id, ts, path, main, action, names, after, request_id } = backup
+        const { id, ts, path, main, action, names, changes = [], after, request_id } = backup
         const target = targets.find(({ config }) => config.path === main)
         const current = target !== undefined && after === currentRevision(path, target)
         return {
@@ -146,6 +169,7 @@ export class Undo {
           path,
           action,
           names: [...names],
+          changes: [...changes],
           current,
           request_id,
         }
@@ -248,6 +272,7 @@ function unchanged(target: ConfigTarget) {
   const content = readConfig(fileOf(target))
   return {
     plan: differenceOf([], []),
+    content,
     diff: '',
     publicDiff: '',
     revision: content?.revision ?? null,

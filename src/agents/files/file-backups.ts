@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder, writeDurably } from '../../kernel/files/durable-file.ts'
 import { revisionOf } from '../formats/text-edits.ts'
-import type { TakenOver } from './ownership-store.ts'
+import type { Chosen, TakenOver } from './ownership-store.ts'
 
 /** One change of one file, with the content before it. */
 export interface Backup {
@@ -28,6 +28,27 @@ export interface Backup {
   readonly unbroken?: boolean
   /** The entries that were parked before, for the file that the request named. Missing in earlier versions. */
   readonly taken_over?: TakenOver | null
+  /** What was remembered of the agent's choice before, for the file that the request named. */
+  readonly connected?: Chosen | null
+  /** What the change did to the servers that the agent sees at the gateway. */
+  readonly chosen?: Chosen | null
+  /** What happened to each entry. Missing in earlier versions. */
+  readonly changes?: readonly EntryChange[]
+}
+
+export const ENTRY_CHANGES = [
+  'added',
+  'changed',
+  'removed',
+  'switched_off',
+  'switched_on',
+  'taken_over',
+  'brought_back',
+] as const
+
+export interface EntryChange {
+  readonly name: string
+  readonly what: (typeof ENTRY_CHANGES)[number]
 }
 
 /** Besides the first one, which has the file from before Toolroom. */

@@ -46,6 +46,15 @@ export interface TakenOver {
   readonly made_file: boolean
 }
 
+/** The servers that an agent sees at the gateway. Null: all, also those that are added later. */
+export type Choice = readonly string[] | null
+
+/** What an agent saw before a change, and what it was given then. */
+export interface Chosen {
+  readonly before: Choice
+  readonly after: Choice
+}
+
 /** What we remember of the entries under one key path of one file. Nothing of this is in the file itself. */
 export interface FileRecord {
   readonly agent_type: string
@@ -62,6 +71,8 @@ export interface FileRecord {
   readonly keys?: readonly string[]
   /** Missing in records of earlier versions. */
   readonly taken_over?: TakenOver | null
+  /** Before it was connected through this file, and since then. */
+  readonly chosen?: Chosen | null
 }
 
 /** Whether the agent was taken over with an entry for each server. */

@@ -11,6 +11,7 @@ import {
   texts,
 } from '../../kernel/schema-fields.ts'
 import { masked } from '../../servers/shared/masked-values.ts'
+import { ENTRY_CHANGES } from '../files/file-backups.ts'
 
 /** No pattern: an unknown type is `not_found`. */
 export const AgentKey = Type.Object({
@@ -249,6 +250,12 @@ export const History = listOf(
     path: Path,
     action: BackupAction,
     names: Type.Array(Type.String()),
+    changes: objects('What happened to each entry. Empty for changes by an earlier version', {
+      name: EntryName,
+      what: Type.Enum([...ENTRY_CHANGES], {
+        description: '`taken_over`: the gateway replaces it. `brought_back`: it is as it was before that',
+      }),
+    }),
     current: boolean('The file has not changed since'),
     request_id: orNull(Type.String()),
   }),

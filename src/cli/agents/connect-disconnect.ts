@@ -2,6 +2,7 @@ import { type Answer, type Context, dryRun, type Run } from '../run/command-cont
 import { usage } from '../run/failure.ts'
 import { shortPath } from '../run/human-readable.ts'
 import type { Line } from '../run/printed-line.ts'
+import type { Schemas } from '../run/service-client.ts'
 import { withOwnService } from '../service/service-on-demand.ts'
 import { diffLines, type FileChange, writtenLines } from './file-change-lines.ts'
 import { agentNamed, agentsOf } from './find-agent.ts'
@@ -25,10 +26,10 @@ export const connectAgent: Run = async (context) => {
   }
   return writeFiles(context, {
     question: `Connect ${name} to the gateway`,
-    change: async (dry_run) => [
+    change: async (dry_run, shown) => [
       await api.post('/api/agents/{agent_type}/connect', {
         path: { agent_type },
-        body: { ...options, dry_run },
+        body: { ...options, dry_run, ...asShown(shown?.[0]) },
       }),
     ],
     next: `next: toolroom agents show ${agent_type}    undo: toolroom agents disconnect ${agent_type}`,
@@ -52,13 +53,13 @@ export const disconnectAgent: Run = async (context) => {
     const [them, their] = others.length === 0 ? ['it', 'its'] : ['them', 'their']
     return writeFiles(context, {
       question: `Disconnect ${names} from the gateway, and give ${them} ${their} own entries back`,
-      change: async (dry_run) => {
+      change: async (dry_run, shown) => {
         const reports = []
-        for (const { agent_type } of chosen)
+        for (const [at, { agent_type }] of chosen.entries())
           reports.push(
             await api.post('/api/agents/{agent_type}/disconnect', {
               path: { agent_type },
-              body: { dry_run },
+              body: { dry_run, ...asShown(shown?.[at]) },
             }),
           )
         return reports
@@ -78,33 +79,41 @@ export const restoreAgent: Run = async (context) => {
   })
 }
 
-export type Keep = 'mine' | 'theirs'
+export type Keep = Schemas['DriftInput']['keep']
 
-/** `toolroom agents diff AGENT --keep mine|theirs`, where another program has changed what Toolroom wrote. */
+/** `toolroom agents diff AGENT --keep toolroom|file`, where another program has changed what Toolroom wrote. */
 export async function keepVersion(context: Context, agent_type: string, keep: Keep): Promise<Answer> {
   const { api, given, confirm } = context
-  const change = async (dry_run: boolean) =>
-    (await api.post('/api/agents/{agent_type}/drift', { path: { agent_type }, body: { keep, dry_run } }))
-      .items
-  if (keep === 'mine')
-    return writeFiles(context, { question: `Write Toolroom's entries of ${agent_type} again`, change })
+  const change = async (dry_run: boolean, shown?: readonly FileChange[]) => {
+    const files = shown?.map(({ path, base_revision = null }) => ({ path, revision: base_revision }))
+    const body = { keep, dry_run, ...(files && { files }) }
+    return (await api.post('/api/agents/{agent_type}/drift', { path: { agent_type }, body })).items
+  }
+  if (keep === 'toolroom')
+    return writeFiles(context, { question: `Write what Toolroom wrote for ${agent_type} again`, change })
   const linesOf = (verb: string, items: Awaited<ReturnType<typeof change>>): Line[] =>
     items.flatMap(({ path, accepted, warnings }) => [
       `${shortPath(path)}: ${accepted.join(', ')} ${verb} as in the file`,
       ...warnings.map((warning) => `! ${warning}`),
     ])
-  const planned = linesOf('would stay', await change(true))
+  const shown = await change(true)
+  const planned = linesOf('would stay', shown)
   if (given.is('dry-run')) return dryRun({ keep }, planned)
   if (!given.is('yes')) for (const line of planned) context.note(line)
   await confirm(`Leave the entries of ${agent_type} as they are in the file?`)
-  const items = await change(false)
+  const items = await change(false, shown)
   return { json: { dry_run: false, keep, items }, lines: linesOf('stays', items) }
 }
+
+/** What was edited since it was shown is not overwritten. */
+const asShown = (file: FileChange | undefined) =>
+  file?.base_revision ? { revision: file.base_revision } : {}
 
 interface Writing {
   /** A verb and its object: `Connect cursor`. */
   readonly question: string
-  readonly change: (isDry: boolean) => Promise<readonly FileChange[]>
+  /** `shown`: what the dry run has returned. A file that has changed since is not written. */
+  readonly change: (isDry: boolean, shown?: readonly FileChange[]) => Promise<readonly FileChange[]>
   readonly next?: string
 }
 
@@ -121,6 +130,6 @@ async function writeFiles(context: Context, { question, change, next }: Writing)
     if (!given.is('yes')) for (const line of planned.flatMap(diffLines)) note(line)
     await confirm(`${question}?`)
   }
-  const items = await during('Writing', change(false))
+  const items = await during('Writing', change(false, planned))
   return { json: { dry_run: false, items }, lines: writtenLines(items), next }
 }

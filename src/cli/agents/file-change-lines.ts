@@ -6,7 +6,8 @@ import type { Schemas } from '../run/service-client.ts'
 export type FileChange = Pick<
   Schemas['AgentChangeReport'],
   'agent_type' | 'path' | 'changed' | 'diff' | 'backup_id' | 'reload_hint' | 'warnings'
-> & { readonly gateway?: Schemas['AgentChangeReport']['gateway'] }
+> &
+  Partial<Pick<Schemas['AgentChangeReport'], 'gateway' | 'base_revision'>>
 
 /** The file and the lines that leave and come. Secrets are masked by the service. */
 export const diffLines = ({ path, diff, warnings, changed, gateway = null }: FileChange): Line[] => [
@@ -22,7 +23,7 @@ export const diffLines = ({ path, diff, warnings, changed, gateway = null }: Fil
 
 /** What the agent can use before and after a change. */
 function gatewayLines({ before, after, ...change }: Gateway): Line[] {
-  const renamed = change.replaced.filter(({ name, server_id }) => name !== server_id)
+  const renamed = change.keep_names ? [] : change.replaced.filter(({ name, server_id }) => name !== server_id)
   const row = (label: string, text: string, tone?: 'warn'): Line => [
     toned('dim', `  ${label.padEnd(12)} `),
     toned(tone, text),
@@ -51,6 +52,11 @@ function gatewayLines({ before, after, ...change }: Gateway): Line[] {
       credentialText(change.credentials.after, gained),
       gained.length > 0 ? 'warn' : undefined,
     ),
+    row(
+      'Toolroom off',
+      change.starts_toolroom ? 'its first call starts Toolroom' : NO_TOOLS,
+      change.starts_toolroom ? undefined : 'warn',
+    ),
     ...(change.kept.length > 0 ? [row('Stays', `${change.kept.join(', ')}: as in the file now`)] : []),
     ...(change.not_added > 0
       ? [row('Not added', `${change.not_added} other ${change.not_added === 1 ? 'server' : 'servers'}`)]
@@ -58,6 +64,8 @@ function gatewayLines({ before, after, ...change }: Gateway): Line[] {
     ...(after.servers === 0 ? [row('', 'It sees no server. --all lets it see all of them', 'warn')] : []),
   ]
 }
+
+const NO_TOOLS = 'it has no tools. To start Toolroom at every login: toolroom service install'
 
 /** A server that has not worked yet may have any number of tools. */
 function toolsText(

@@ -114,7 +114,7 @@ export const diffAgent: Run = async (context) => {
   const path = { agent_type }
   const report = await api.post('/api/agents/{agent_type}/drift', {
     path,
-    body: { keep: 'mine', dry_run: true },
+    body: { keep: 'toolroom', dry_run: true },
   })
   if (report.total > 0) return keep ? keepVersion(context, agent_type, keep) : driftAnswer(agent_type, report)
   if (keep)
@@ -140,15 +140,15 @@ export const diffAgent: Run = async (context) => {
   }
 }
 
-/** The lines that `--keep mine` would take out and write. */
+/** The lines that `--keep toolroom` would take out and write. */
 function driftAnswer(agent_type: string, report: Schemas['DriftReport']): Answer {
   return {
     json: report,
     lines: [
       `Another program has changed what Toolroom wrote for ${agent_type}. To write it again would change:`,
       ...report.items.flatMap(diffLines),
-      `Write Toolroom's entries again:  toolroom agents diff ${agent_type} --keep mine`,
-      `Leave the file as it is:         toolroom agents diff ${agent_type} --keep theirs`,
+      `Keep what Toolroom wrote:         toolroom agents diff ${agent_type} --keep toolroom`,
+      `Keep what the file says now:      toolroom agents diff ${agent_type} --keep file`,
     ],
   }
 }

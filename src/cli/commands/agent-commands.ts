@@ -28,17 +28,17 @@ export const AGENT_COMMANDS = [
     },
     'agents diff': {
       does: 'Show how the entries of an agent differ from those of Toolroom.',
-      text: 'First what another program has changed of what Toolroom wrote: --keep mine writes it again, --keep theirs leaves the file as it is. Otherwise how entries differ from their servers.',
+      text: 'First what another program has changed of what Toolroom wrote: --keep toolroom writes it again, --keep file leaves the file as it is. Otherwise how entries differ from their servers.',
       words: [AGENT],
       flags: {
         keep: {
-          does: 'Which version to keep.',
+          does: 'What to keep: what Toolroom wrote, or what the file says now.',
           value: 'VERSION',
-          oneOf: ['mine', 'theirs'],
+          oneOf: ['toolroom', 'file'],
         },
       },
       asks: true,
-      examples: ['agents diff cursor', 'agents diff cursor --keep mine --dry-run'],
+      examples: ['agents diff cursor', 'agents diff cursor --keep toolroom --dry-run'],
       load: async () => (await import('../agents/show-agents.ts')).diffAgent,
     },
     'agents connect': {

@@ -21,7 +21,9 @@ export const SERVICE_COMMANDS = [
           does: 'Servers to import: a list with commas, all or none. Default: all but those of a project that are not approved.',
           value: 'NAMES',
         },
-        'move-secrets': { does: 'Move secrets in plain text to the secret store.' },
+        'move-secrets': {
+          does: 'Copy secrets in plain text to the secret store. The files of the agents keep theirs.',
+        },
         connect: {
           does: 'Agents to connect: a list with commas, all or none.',
           value: 'AGENTS',

@@ -34,9 +34,11 @@ export async function findAll(api: Api, width: number | undefined, isAll = true)
       scan.entries === 0
         ? `No agent on this computer has a server yet.${isAll ? ' Nothing was changed.' : ''}`
         : `Found ${counted(scan.agents_found, 'agent')} with ${counted(scan.entries, 'server entry').replace(/entrys$/, 'entries')} (${counted(scan.different_servers, 'different server')}).${isAll ? ' Nothing was changed.' : ''}`,
-      ...shown.flatMap(({ agent_type, name, entries, problems: [problem] }): Line[] => {
+      ...shown.flatMap(({ agent_type, name, entries, projects, problems: [problem] }): Line[] => {
         const place = `  ${name.padEnd(nameRoom)}  ${(paths.get(agent_type) ?? '').padEnd(room)}`
-        if (problem === undefined) return [`${place}  ${counted(entries, 'server')}`]
+        const those = projects.map((each) => `${each.entries} of ${shortPath(each.project)}`).join(', ')
+        const count = counted(entries, 'server') + (those === '' ? '' : `, ${those}`)
+        if (problem === undefined) return [`${place}  ${count}`]
         return [place.trimEnd(), ...problemLines(problem, nameRoom, width)]
       }),
     ],

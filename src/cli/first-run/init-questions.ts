@@ -18,7 +18,9 @@ import {
   type ImportItem,
   importable,
   importServers,
+  isUsual,
   variantLines,
+  whyUnusual,
 } from './init-steps.ts'
 
 /**
@@ -88,11 +90,11 @@ function questionOf(startsIt: boolean, parts: readonly string[]): string {
   return `${all.charAt(0).toUpperCase()}${all.slice(1)}?`
 }
 
-/** Those that their agent has not approved are not part of the default. */
+/** Those that their agent has not approved, or has off, are not part of the default. */
 async function pickServers(context: Context, fresh: readonly ImportItem[]): Promise<ImportItem[]> {
-  const usual = fresh.every(({ approved }) => approved)
+  const usual = fresh.every(isUsual)
     ? 'all'
-    : fresh.flatMap(({ name, approved }) => (approved ? [name] : [])).join(',') || 'none'
+    : fresh.flatMap((item) => (isUsual(item) ? [item.name] : [])).join(',') || 'none'
   return pick(context, 'Import which servers?', fresh, usual, (item) => [
     item.name,
     shownAs(item),
@@ -100,19 +102,18 @@ async function pickServers(context: Context, fresh: readonly ImportItem[]): Prom
   ])
 }
 
-function shownAs({ url, command, args, approved, found_in }: ImportItem): string {
+function shownAs(item: ImportItem): string {
+  const { url, command, args, approved } = item
   const words = url ?? [command ?? '', ...args].join(' ')
-  return approved
-    ? words
-    : `${words}  (of a project; not approved in ${found_in[0]?.agent_type ?? 'its agent'})`
+  return isUsual(item) ? words : `${words}  (${approved ? '' : 'of a project; '}${whyUnusual(item)})`
 }
 
 async function askForSecrets(chosen: readonly ImportItem[]): Promise<boolean> {
   const count = chosen.reduce((sum, { plain_secrets }) => sum + plain_secrets.length, 0)
   if (count === 0) return false
   const found =
-    count === 1 ? '1 secret is in plain text. Move it' : `${count} secrets are in plain text. Move them`
-  return isYes(await answerTo(`${found} to the secret store of Toolroom? [y/N] `))
+    count === 1 ? '1 secret is in plain text. Copy it' : `${count} secrets are in plain text. Copy them`
+  return isYes(await answerTo(`${found} to the secret store of Toolroom? The files keep theirs. [y/N] `))
 }
 
 /** Not asked where it is not possible, or done already. */

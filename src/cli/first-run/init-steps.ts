@@ -11,7 +11,7 @@ export type FileChange = Schemas['AgentChangeReport']
 
 /** What `init` is going to do. */
 export interface Choice {
-  /** The servers to import. Undefined: all that were found, except those that their agent has not approved. */
+  /** The servers to import. Undefined: all that were found, except those that their agent has not approved or has off. */
   readonly items: readonly ImportItem[] | undefined
   readonly moveSecrets: boolean
   readonly agents: readonly string[]
@@ -27,7 +27,7 @@ export const importable = async (api: Api): Promise<ImportItem[]> =>
 
 /** Imports the chosen servers, or says what an import would do. */
 export async function importServers(api: Api, { items, moveSecrets }: Choice, dry_run: boolean) {
-  const chosen = items ?? (await importable(api)).filter(({ approved }) => approved)
+  const chosen = items ?? (await importable(api)).filter(isUsual)
   if (chosen.length === 0) return []
   const entries = chosen.flatMap(({ found_in }) => found_in)
   return (await api.post('/api/agents/import', { body: { dry_run, move_secrets: moveSecrets, entries } }))
@@ -38,15 +38,24 @@ export async function importServers(api: Api, { items, moveSecrets }: Choice, dr
 export async function leftOutLines(api: Api, { items }: Choice): Promise<Line[]> {
   if (items) return []
   return (await importable(api))
-    .filter(({ approved, outcome }) => !approved && outcome === 'created')
-    .map(({ name, found_in }) => {
-      const { agent_type = 'its agent', project } = found_in[0] ?? {}
+    .filter((item) => !isUsual(item) && item.outcome === 'created')
+    .map((item) => {
+      const { name, found_in } = item
+      const project = found_in[0]?.project
       const where = project ? ` of ${shortPath(project)}` : ''
       return signed(
         'dim',
-        `${name}${where}  is left out: it is not approved in ${agent_type}. To import it: toolroom init --import ${name}`,
+        `${name}${where}  is left out: it is ${whyUnusual(item)}. To import it: toolroom init --import ${name}`,
       )
     })
+}
+
+/** Others are imported only if they are named. */
+export const isUsual = ({ approved, enabled }: ImportItem): boolean => approved && enabled
+
+export function whyUnusual({ approved, found_in }: ImportItem): string {
+  const agents = [...new Set(found_in.map(({ agent_type }) => agent_type))].join(', ') || 'its agent'
+  return approved ? `off in ${agents}` : `not approved in ${agents}`
 }
 
 /** Other servers of the same name: they stay apart, because these values differ. */

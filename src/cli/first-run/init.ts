@@ -89,12 +89,15 @@ async function plan({ given, config, terminal }: Context, api: Api): Promise<Ans
 
 const importLines = (items: readonly ImportItem[], isDry: boolean): Line[] =>
   items.flatMap((item): Line[] => {
-    const { name, server_id, outcome, reason, command, args, url } = item
+    const { name, server_id, outcome, reason, command, args, url, enabled } = item
     const runs = url ?? [command ?? '', ...args].join(' ')
     if (outcome === 'refused') return [signed('warn', `${name}  was not imported. ${reason ?? ''}`)]
     if (outcome === 'created')
       return [
-        signed('ok', `${isDry ? 'would import' : 'imported'} ${server_id ?? name}  ${runs}`),
+        signed(
+          'ok',
+          `${isDry ? 'would import' : 'imported'} ${server_id ?? name}  ${runs}${enabled ? '' : `  (off, as in its agent)`}`,
+        ),
         ...variantLines(item),
       ]
     return [signed('dim', `${server_id ?? name}  is registered already`)]

@@ -102,7 +102,7 @@ export function fileTrouble({ agent_type, agent_name, path, edited, unreadable }
   return {
     kind: 'agent_file_edited',
     ...about,
-    text: `Another program has changed ${agent_name}'s entries that Toolroom wrote. Compare them, and keep one version`,
+    text: `Another program has changed ${agent_name}'s entries that Toolroom wrote. Compare them, and keep what Toolroom wrote or what the file says now`,
     evidence: `${path}: ${shortList(edited)}`,
     action: { label: 'See the difference', route: `${route}?drift=1`, kind: 'see_difference', agent_type },
   }

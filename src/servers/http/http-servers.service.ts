@@ -6,6 +6,7 @@ import type { ToolList } from '../../kernel/tool-fields.ts'
 import type { HttpMcpClientOptions } from '../../mcp/transports/http/http-mcp-client.ts'
 import type { LoginProblem, LoginServer } from '../logins/login-record.ts'
 import { keptOAuth } from '../logins/oauth-settings.ts'
+import type { DiscoveredServer } from '../shared/catalogues.ts'
 import { secretNamesIn } from '../shared/definition/definition-references.ts'
 import { commandLine, type Diagnosis, explained } from '../shared/diagnosis.ts'
 import { keepMaskedUrl, keepMaskedValues } from '../shared/masked-values.ts'
@@ -44,7 +45,7 @@ type Tested = Pick<HttpServer, 'id' | 'url' | 'headers' | 'transport'>
 interface Deps extends RegistryDeps<HttpServer>, Omit<ConnectionWatchDeps, 'beginTry' | 'redact'> {
   /** Tests a connection step by step. Never rejects, and takes at most 10 s. */
   readonly testConnection: (
-    options: Connection,
+    options: Connection & Partial<Pick<HttpMcpClientOptions, 'onTools'>>,
   ) => Promise<
     Omit<ConnectionReport, 'error'> & { readonly error: Pick<LastError, 'code' | 'message' | 'hint'> | null }
   >
@@ -99,6 +100,10 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
   }
 
   protected digestOf(server: HttpServer): string {
+    return this.#digestOf(server)
+  }
+
+  #digestOf(server: Tested & Pick<HttpServer, 'oauth'>): string {
     const resolved = this.deps.references.resolve(server.id, server)
     const { url, headers, transport, oauth } = resolved.ok ? resolved.definition : server
     return digestOf([resolved.ok, url, headers, transport, oauth])
@@ -143,16 +148,26 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
     return this.#test(await this.get(key))
   }
 
-  /** Connects once to a definition that is not registered. Nothing is stored, and no login is used. */
+  /**
+   * Connects once to a definition that is not registered. Nothing is stored, and no login is used. The result counts for a
+   * server that is added with exactly this definition.
+   */
   async trial({ url, ...given }: Omit<Tested, 'id'>): Promise<ConnectionReport> {
-    const { references, secrets } = this.deps
+    const { references, secrets, tries } = this.deps
     this.#trials += 1
     const id = `trial:http-${this.#trials}`
     const tried = { ...given, url: checkedUrl(url) }
     references.check(tried)
     secrets.set(id, secretsIn(tried))
     try {
-      return await this.#reportOf({ id, ...tried })
+      const digest = this.#digestOf({ id, oauth: null, ...tried })
+      let found: DiscoveredServer | undefined
+      const report = await this.#reportOf({ id, ...tried }, undefined, (list, { era: _, ...about }, used) => {
+        if (used !== 'stdio') found = { ...about, transport: used, ...list }
+      })
+      tries.keepTrial(digest, { error: failureIn(report) }, found)
+      await this.adoptTrials()
+      return report
     } finally {
       secrets.delete(id)
       references.forget(id)
@@ -259,7 +274,7 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
     const startedAt = performance.now()
     const tried = this.#beginTry(server.id)
     const report = await this.#report(server)
-    tried(report.error && { ...report.error, action: report.error.action ?? undefined })
+    tried(failureIn(report))
     this.#watches.get(server.id)?.tested(report, performance.now() - startedAt)
     return report
   }
@@ -272,6 +287,7 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
   async #reportOf<T extends Tested>(
     server: T,
     authorizerOf?: (resolved: T) => Connection['authorizer'],
+    onTools?: HttpMcpClientOptions['onTools'],
   ): Promise<ConnectionReport> {
     const { testConnection, references } = this.deps
     const obstacle = obstacleOf(server, references)
@@ -279,7 +295,8 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
     const resolved = resolveServer(server, references)
     const { url, headers, transport } = resolved
     const authorizer = authorizerOf?.(resolved)
-    const report = await testConnection({ url, headers, transport, ...(authorizer && { authorizer }) })
+    const optional = { ...(authorizer && { authorizer }), ...(onTools && { onTools }) }
+    const report = await testConnection({ url, headers, transport, ...optional })
     const { error } = report
     const steps = report.steps.map((step) => ({ ...step, detail: this.#redact(step.detail) }))
     const shown = error && {
@@ -303,6 +320,9 @@ const NOT_TESTED: Omit<ConnectionReport, 'error'> = {
   server_info: null,
   tool_count: null,
 }
+
+const failureIn = ({ error }: ConnectionReport): LastError | null =>
+  error && { ...error, action: error.action ?? undefined }
 
 /** The steps of a connection test as checks. */
 function diagnosisOf(server: HttpServer, { steps, error }: ConnectionReport): Diagnosis {

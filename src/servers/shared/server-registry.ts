@@ -11,7 +11,7 @@ import type { References } from './definition/definition-references.ts'
 import { type Revealed, type RevealInput, storedValue } from './masked-values.ts'
 import { type Adding, MAX_SERVERS, type ServerRecord } from './server-fields.ts'
 import type { OfferSettings } from './tool-settings.ts'
-import type { Tries } from './tries.ts'
+import type { Trial, Tries } from './tries.ts'
 import type { ToolCall, Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
 
@@ -128,6 +128,7 @@ export abstract class ServerRegistry<T extends ServerRecord, D extends RegistryD
     if (outcome === 'taken') throw nameTaken(id)
     this.#onStored(record)
     facts.publish('server_added', { server_id: id, type: this.kind })
+    this.#adoptTrial(record)
     return record
   }
 
@@ -180,6 +181,27 @@ export abstract class ServerRegistry<T extends ServerRecord, D extends RegistryD
   /** To be called for a server of which something has changed that its definition refers to. */
   protected compareTry(record: T): void {
     this.deps.tries.compare(record.id, this.digestOf(record))
+  }
+
+  /** To be called when a trial has ended: the server that was tried may have been added meanwhile. */
+  protected async adoptTrials(): Promise<void> {
+    for (const record of await this.list()) this.#adoptTrial(record)
+  }
+
+  /** What was tried before it was added counts, if the definition is exactly the same. */
+  #adoptTrial(record: T): void {
+    const { tries, catalogues } = this.deps
+    const { id } = record
+    if (tries.of(id) !== null) return
+    const digest = this.digestOf(record)
+    const trial = tries.trialOf(digest)
+    if (!trial) return
+    if (trial.found) catalogues.update(id, trial.found)
+    this.recordTrial(id, digest, trial)
+  }
+
+  protected recordTrial(id: string, digest: string, { at, found: _, ...outcome }: Trial): void {
+    this.deps.tries.record(id, digest, outcome, at)
   }
 
   /** Masks the secrets of a record that is not stored yet, in case it is refused. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { RepairAction } from '../../kernel/repair-action.ts'
 import type { LastError } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
+import type { DiscoveredServer } from './catalogues.ts'
 
 /** How a start of a server went, or a connection to it. */
 export interface Outcome {
@@ -23,6 +24,12 @@ export interface StoredTry extends Try {
   readonly definition: string
 }
 
+/** A try of a definition that no server had. */
+export interface Trial extends Try {
+  /** What it listed. */
+  readonly found: DiscoveredServer | undefined
+}
+
 /** Keeps tries across restarts of Toolroom. `store/` implements it. */
 export interface TryStore {
   all(): Promise<ReadonlyMap<string, StoredTry>>
@@ -41,6 +48,8 @@ interface Deps {
 /** Tries of servers that start together are saved in one transaction. */
 const SAVE_AFTER_MS = 250
 const MAX_CHARACTERS = 4000
+const MAX_TRIALS = 100
+const MAX_TRIAL_CHARACTERS = 32 * 1024 * 1024
 
 /**
  * The last try of each server, as long as its definition is the one that was tried. What refers to a secret, a variable or
@@ -50,6 +59,8 @@ export class Tries {
   readonly #deps: Deps
   readonly #byServer: Map<string, StoredTry>
   readonly #unsaved = new Set<string>()
+  /** By the digest of the definition, until Toolroom ends. */
+  readonly #trials = new Map<string, { readonly trial: Trial; readonly characters: number }>()
   #timer: NodeJS.Timeout | undefined
 
   private constructor(deps: Deps, stored: ReadonlyMap<string, StoredTry>) {
@@ -67,8 +78,8 @@ export class Tries {
   }
 
   /** A check of an HTTP server often has the same result. Then only its time is new, which is saved when Toolroom ends. */
-  record(id: string, definition: string, { error, ...rest }: Outcome): void {
-    const { redact, now } = this.#deps
+  record(id: string, definition: string, { error, ...rest }: Outcome, at = this.#deps.now()): void {
+    const { redact } = this.#deps
     const clean = (text: string) => redact(text).slice(0, MAX_CHARACTERS)
     const cleaned = error && {
       code: error.code,
@@ -77,12 +88,30 @@ export class Tries {
       action: error.action && masked(error.action, clean),
     }
     const before = this.#byServer.get(id)
-    const next = { at: now(), error: cleaned, ...rest, definition }
+    const next = { at, error: cleaned, ...rest, definition }
     this.#byServer.set(id, next)
     this.#changed(
       id,
       before !== undefined && JSON.stringify({ ...before, at: next.at }) === JSON.stringify(next),
     )
+  }
+
+  /** It counts for a server that is added with exactly this definition. The oldest ones are forgotten. */
+  keepTrial(definition: string, outcome: Outcome, found?: DiscoveredServer): void {
+    const trial = { at: this.#deps.now(), found, ...outcome }
+    this.#trials.delete(definition)
+    this.#trials.set(definition, { trial, characters: JSON.stringify(found ?? null).length })
+    let characters = 0
+    let count = 0
+    for (const [key, each] of [...this.#trials].reverse()) {
+      characters += each.characters
+      count += 1
+      if (count > MAX_TRIALS || characters > MAX_TRIAL_CHARACTERS) this.#trials.delete(key)
+    }
+  }
+
+  trialOf(definition: string): Trial | undefined {
+    return this.#trials.get(definition)?.trial
   }
 
   /** Forgets a try of another definition than this one, which is the current one. */

@@ -6,6 +6,7 @@ import { npxPackage } from '../shared/definition/npx-package.ts'
 import type { Diagnosis } from '../shared/diagnosis.ts'
 import type { Stats } from '../shared/server-fields.ts'
 import { changedOffer, OFFER_DEFAULTS } from '../shared/tool-settings.ts'
+import type { Trial } from '../shared/tries.ts'
 import { listText, ViewTexts } from '../shared/view-json-cache.ts'
 import type { Runtime, TrialInput } from './actions/actions.schema.ts'
 import { type DiagnosisDeps, diagnose } from './actions/diagnose.ts'
@@ -76,7 +77,7 @@ export class Servers extends ServerLifecycle<Deps> {
     const { facts, packages } = deps
     const { programOf, versionOf } = packages
     const recordOf = (id: string) => this.record(id)
-    this.#tryOut = createTrials({ ...deps, programOf })
+    this.#tryOut = createTrials({ ...deps, programOf, versionOf })
     this.#obstacles = new StartObstacles({ ...deps, programOf })
     this.#startedWith = new StartedWith({ ...deps, versionOf, recordOf, obstacles: this.#obstacles })
     facts.on('server_tried', (tried) => this.#startedWith.tried(tried))
@@ -90,6 +91,10 @@ export class Servers extends ServerLifecycle<Deps> {
 
   protected digestOf(server: Server): string {
     return this.#startedWith.digestOf(server)
+  }
+
+  protected override recordTrial(id: string, digest: string, trial: Trial): void {
+    this.#startedWith.record(id, digest, trial, trial.at)
   }
 
   protected upstreamFor(server: Server): StdioUpstream {
@@ -190,8 +195,10 @@ export class Servers extends ServerLifecycle<Deps> {
     })
   }
 
-  trial({ type: _, ...input }: TrialInput) {
-    return this.#tryOut(startedBy(input, this.deps))
+  async trial({ type: _, ...input }: TrialInput) {
+    const report = await this.#tryOut(startedBy(input, this.deps))
+    await this.adoptTrials()
+    return report
   }
 
   async tryIsolation(key: string, input: IsolationTrialInput) {

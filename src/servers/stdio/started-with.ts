@@ -1,8 +1,9 @@
 import type { Facts } from '../../kernel/fact-bus.ts'
 import type { References, Resolved, SecretVersions } from '../shared/definition/definition-references.ts'
-import { digestOf, type Outcome, type Tries } from '../shared/tries.ts'
+import type { Outcome, Tries } from '../shared/tries.ts'
 import type { Engine, InstancePool } from './instance-pool.ts'
 import type { Server } from './servers.schema.ts'
+import { startDigest } from './start-digest.ts'
 import type { StartObstacles } from './start-obstacles.ts'
 
 interface Deps {
@@ -44,11 +45,7 @@ export class StartedWith {
   }
 
   #digestOf(server: Server, resolved: Resolved<Server>): string {
-    const { command, args, env, cwd, package: from, ...rest } = resolved.ok ? resolved.definition : server
-    const { isolation, isolation_options } = rest
-    const version = from === null ? null : this.#deps.versionOf(from)
-    const options = isolation === 'none' ? null : isolation_options
-    return digestOf([resolved.ok, command, args, env, cwd, from, version, isolation, options])
+    return startDigest(server, resolved, this.#deps.versionOf)
   }
 
   /** The start of an instance counts, too. Its failure concerns one client alone, and is the error of its call. */
@@ -59,12 +56,12 @@ export class StartedWith {
   }
 
   /** What was started with another definition says nothing about the current one. */
-  record(id: string, digest: string, { error, crashed = false }: Outcome): void {
+  record(id: string, digest: string, { error, crashed = false }: Outcome, at?: number): void {
     const { recordOf, obstacles, tries } = this.#deps
     const server = recordOf(id)
     if (!server || this.digestOf(server) !== digest) return
     const obstructed = error !== null && obstacles.of(server, 0)?.code === error.code
-    tries.record(id, digest, { error, crashed: crashed && !obstructed, obstructed })
+    tries.record(id, digest, { error, crashed: crashed && !obstructed, obstructed }, at)
   }
 
   /** Whether a process runs with a secret that has changed since its start. */

@@ -122,13 +122,17 @@ export interface FileOutcome {
   readonly reload_hint: string | null
   readonly warnings: readonly string[]
   readonly gateway?: GatewayChange | null
+  readonly base_revision?: string | null
 }
 export type WrittenFile = FileOutcome & Undoable
 /** What an agent can use before and after it is connected. */
 export type GatewayChange = NonNullable<ChangeReport['gateway']>
 
+/** What another program has edited since the dry run was shown is not overwritten. */
 export async function runFileAction(action: FileAction, dry_run: boolean): Promise<WrittenFile[]> {
   const { kind, agent_type, backup_id, create, all, keepNames } = action
+  const [shown] = (!dry_run && queryClient.getQueryData<WrittenFile[]>(keyOf(action))) || []
+  const revision = shown?.base_revision && { revision: shown.base_revision }
   const path = { agent_type }
   if (kind === 'restore')
     return (await api().post('/api/backups/restore', { body: { agent_type, dry_run } })).items
@@ -136,13 +140,14 @@ export async function runFileAction(action: FileAction, dry_run: boolean): Promi
     return [
       await api().post('/api/agents/{agent_type}/undo', {
         path,
-        body: { dry_run, ...(backup_id !== undefined && { backup_id }) },
+        body: { dry_run, ...revision, ...(backup_id !== undefined && { backup_id }) },
       }),
     ]
   if (kind === 'disconnect')
-    return [await api().post('/api/agents/{agent_type}/disconnect', { path, body: { dry_run } })]
+    return [await api().post('/api/agents/{agent_type}/disconnect', { path, body: { dry_run, ...revision } })]
   const body = {
     dry_run,
+    ...revision,
     take_over: true,
     ...(create && { create }),
     ...(all && { servers: 'all' as const }),
@@ -151,18 +156,20 @@ export async function runFileAction(action: FileAction, dry_run: boolean): Promi
   return [await api().post('/api/agents/{agent_type}/connect', { path, body })]
 }
 
+const keyOf = (action: FileAction) => ['agents', 'action', action]
+
 export function useFileAction(action: FileAction) {
   return useQuery({
-    queryKey: ['agents', 'action', action],
+    queryKey: keyOf(action),
     queryFn: () => runFileAction(action, true),
     retry: false,
   })
 }
 
-export type Keep = 'mine' | 'theirs'
+export type Keep = Schemas['DriftInput']['keep']
 
-const keep = (agent_type: string, version: Keep, dry_run: boolean) =>
-  api().post('/api/agents/{agent_type}/drift', { path: { agent_type }, body: { keep: version, dry_run } })
+const keep = (agent_type: string, body: Schemas['DriftInput']) =>
+  api().post('/api/agents/{agent_type}/drift', { path: { agent_type }, body })
 
 /** What another program has changed of what Toolroom wrote: what it takes to write that again. Needs the token. */
 export function useDrift(agent_type: string) {
@@ -170,15 +177,19 @@ export function useDrift(agent_type: string) {
   return useQuery({
     queryKey: ['agents', 'drift', agent_type],
     enabled: mayChange,
-    queryFn: () => keep(agent_type, 'mine', true),
+    queryFn: () => keep(agent_type, { keep: 'toolroom', dry_run: true }),
     select: ({ items }) => items,
     retry: false,
   })
 }
 
+/** What another program has edited since it was shown is not overwritten. */
 export function useKeep(agent_type: string) {
   return useMutation({
-    mutationFn: async (version: Keep) => (await keep(agent_type, version, false)).items,
+    mutationFn: async ({ version, shown }: { version: Keep; shown: readonly ChangeReport[] }) => {
+      const files = shown.map(({ path, base_revision }) => ({ path, revision: base_revision }))
+      return (await keep(agent_type, { keep: version, files })).items
+    },
     onSettled: () => Promise.all([refreshAgents(), queryClient.invalidateQueries({ queryKey: ['notices'] })]),
   })
 }

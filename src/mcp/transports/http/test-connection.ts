@@ -33,6 +33,8 @@ export interface TestReport {
 }
 
 type Options = Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'version' | 'authorizer'> & {
+  /** Called with what it lists. */
+  readonly onTools?: HttpMcpClientOptions['onTools']
   readonly network?: Partial<Network>
   readonly timeoutMs?: number
 }
@@ -66,9 +68,10 @@ export async function testConnection({ timeoutMs = 10_000, ...options }: Options
   }
   let client: HttpMcpClient | undefined
   try {
-    const onTools = (tools: ToolList) => {
+    const onTools: HttpMcpClientOptions['onTools'] = (tools, ...about) => {
       list = tools
       reach('tools_list')
+      options.onTools?.(tools, ...about)
     }
     client = new HttpMcpClient({ ...options, onTools, onReached: reach })
     await client.connect(Math.max(1, timeoutMs - Math.min(MARGIN_MS, timeoutMs / 10)))

@@ -29,7 +29,7 @@ export function serverActionRoutes(servers: Servers): FastifyPluginAsyncTypebox 
 
     const trial = operation(
       'Try out a definition',
-      'Starts the definition once without adding it, lists its tools, and ends it. The status is 200 even when it did not start; `error` has the reason.',
+      'Starts the definition once without adding it, lists its tools, and ends it. A server that is added with exactly this definition has the result as its `last_try`. The status is 200 even when it did not start; `error` has the reason.',
       { body: TrialInput, response: { 200: TrialReport }, errors },
     )
     app.post('/servers/trial', trial, (request) => servers.trial(request.body))

@@ -7,8 +7,10 @@ import type { Catalogue, Catalogues, DiscoveredServer } from '../../shared/catal
 import type { References } from '../../shared/definition/definition-references.ts'
 import { OFFER_DEFAULTS } from '../../shared/tool-settings.ts'
 import { toolListOf } from '../../shared/tool-view.ts'
+import type { Tries } from '../../shared/tries.ts'
 import { type ProgramOf, programFor } from '../run-settings.ts'
 import type { Server } from '../servers.schema.ts'
+import { startDigest } from '../start-digest.ts'
 import type { TrialReport } from './actions.schema.ts'
 
 /** What a start runs. */
@@ -38,9 +40,11 @@ export type TryOut = (
 interface Deps {
   readonly tryOut: TryOut
   readonly programOf: ProgramOf
+  readonly versionOf: (packageName: string) => string | null
   readonly references: Pick<References, 'check' | 'resolve' | 'forget'>
   readonly secrets: KnownSecrets
   readonly catalogues: Pick<Catalogues, 'cleaned'>
+  readonly tries: Pick<Tries, 'keepTrial'>
   readonly now: () => number
 }
 
@@ -53,8 +57,12 @@ export type Tried = Pick<
 /** The last lines of a process may be read a moment after its end. */
 const FORGET_AFTER_MS = 5000
 
-/** Starts definitions without adding them. Their secrets are masked meanwhile, and nothing is stored or logged. */
-export function createTrials({ tryOut, programOf, references, secrets, catalogues, now }: Deps) {
+/**
+ * Starts definitions without adding them. Their secrets are masked meanwhile, and nothing is stored or logged. The result
+ * counts for a server that is added with exactly this definition.
+ */
+export function createTrials({ tryOut, programOf, references, secrets, ...deps }: Deps) {
+  const { catalogues, tries, versionOf, now } = deps
   let trials = 0
   return async (tried: Tried, watch?: Watch): Promise<TrialReport> => {
     const startedAt = performance.now()
@@ -64,6 +72,7 @@ export function createTrials({ tryOut, programOf, references, secrets, catalogue
     secrets.set(owner, secretsIn(tried))
     try {
       const resolved = references.resolve(owner, tried)
+      const digest = startDigest(tried, resolved, versionOf)
       if (!resolved.ok) return failed(resolved.error, [], 0)
       const { env, cwd, isolation, isolation_options } = resolved.definition
       const confinement = { isolation, isolation_options }
@@ -76,6 +85,10 @@ export function createTrials({ tryOut, programOf, references, secrets, catalogue
         watch,
       )
       const ms = Math.round(performance.now() - startedAt)
+      if (!watch) {
+        if (outcome.ok) tries.keepTrial(digest, { error: null }, outcome.found)
+        else tries.keepTrial(digest, { error: outcome.error, crashed: true })
+      }
       if (!outcome.ok) return failed(outcome.error, outcome.stderr_tail, ms)
       const found = catalogues.cleaned(owner, outcome.found)
       const catalogue: Catalogue = { ...NO_LISTS, ...found, fetched_at: now() }

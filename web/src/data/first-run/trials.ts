@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import { api, type Schemas } from '../api.ts'
+import { queryClient } from '../query-client.ts'
 import type { ImportItem } from './first-run.ts'
 
 /** Servers of agents' files that are tried before they are imported, a few at a time. What was found stays until a reload. */
@@ -62,6 +63,9 @@ function fill(isOn: boolean): void {
       running -= 1
       known.set(key, trial)
       fill(trials.isOn)
+      // It counts for a server that was imported meanwhile, and its tools are known.
+      for (const queryKey of [['servers'], ['agents', 'action']])
+        void queryClient.invalidateQueries({ queryKey })
     })
   }
   trials = { isOn, of: (item) => known.get(keyOf(item)) }

@@ -33,13 +33,16 @@ export function DriftDialog({ agentType, name, onClose }: Props) {
   const { data: files, error } = useDrift(agentType)
   const keep = useKeep(agentType)
   const settle = (version: Keep) => () =>
-    keep.mutate(version, {
-      onSuccess: (done) => {
-        onClose()
-        if (version === 'mine') offerUndo(t('keptMine', { name }), done)
-        else showDone(t('keptTheirs', { name }), done.flatMap(({ warnings }) => warnings).join(' '))
+    keep.mutate(
+      { version, shown: files ?? [] },
+      {
+        onSuccess: (done) => {
+          onClose()
+          if (version === 'toolroom') offerUndo(t('keptWritten', { name }), done)
+          else showDone(t('keptFile', { name }), done.flatMap(({ warnings }) => warnings).join(' '))
+        },
       },
-    })
+    )
   const written = files?.filter(({ changed }) => changed) ?? []
   return (
     <Modal opened onClose={onClose} title={t('driftTitle', { name })} size={780}>
@@ -66,8 +69,8 @@ export function DriftDialog({ agentType, name, onClose }: Props) {
           <Act look="quiet" size="md" onClick={onClose}>
             {t('cancel')}
           </Act>
-          <Act size="md" changes busy={keep.isPending} onClick={settle('theirs')}>
-            {t('keepTheirs')}
+          <Act size="md" changes busy={keep.isPending} onClick={settle('file')}>
+            {t('keepFile')}
           </Act>
           <Act
             look="main"
@@ -75,9 +78,9 @@ export function DriftDialog({ agentType, name, onClose }: Props) {
             changes
             busy={keep.isPending}
             blocked={written.length === 0 ? t('notKnown') : undefined}
-            onClick={settle('mine')}
+            onClick={settle('toolroom')}
           >
-            {t('keepMine', { count: Math.max(1, written.length) })}
+            {t('keepWritten')}
           </Act>
         </div>
       )}

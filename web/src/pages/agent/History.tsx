@@ -22,6 +22,21 @@ const DONE = {
   foreign_edit: 'foreign_edit',
 } as const
 
+/** `added github; removed slack`. What an earlier version wrote has only the names. */
+function doneBy({ action, names, scope, changes }: Write): string {
+  if (changes.length === 0 || action === 'foreign_edit')
+    return t(DONE[action], { names: names.join(', ') || scope })
+  const kinds = [...new Set(changes.map(({ what }) => what))]
+  const what = kinds
+    .map((kind) => {
+      const those = changes.flatMap((change) => (change.what === kind ? [change.name] : []))
+      return t(kind, { names: those.join(', ') })
+    })
+    .join('; ')
+  return action === 'undo' ? t('undoOf', { what }) : what
+}
+type Write = NonNullable<ReturnType<typeof useWrites>['data']>[number]
+
 /** What Toolroom wrote, newest first. Each write can be undone. */
 export function History({ agentType, onUndo }: Props) {
   const { mayChange } = useSession()
@@ -44,25 +59,28 @@ export function History({ agentType, onUndo }: Props) {
       {mayChange && !writes && !error && <Skeleton rows={3} />}
       {writes?.length === 0 && <p className={`muted ${css.inside}`}>{t('noHistory')}</p>}
       <ul>
-        {writes?.map(({ id, ts, action, names, current, scope }) => (
-          <li key={id} className={css.entry}>
-            <span className="muted">
-              <Time at={ts} />
-            </span>
-            <span className="grow">{t(DONE[action], { names: names.join(', ') || scope })}</span>
-            {current && <Tag>{t('current')}</Tag>}
-            {action !== 'foreign_edit' && (
-              <Act
-                size="xs"
-                icon="undo"
-                changes
-                onClick={() => onUndo(t('undoTitle', { at: seconds(ts) }), id)}
-              >
-                {t('undo')}
-              </Act>
-            )}
-          </li>
-        ))}
+        {writes?.map((write) => {
+          const { id, ts, action, current } = write
+          return (
+            <li key={id} className={css.entry}>
+              <span className="muted">
+                <Time at={ts} />
+              </span>
+              <span className="grow">{doneBy(write)}</span>
+              {current && <Tag>{t('current')}</Tag>}
+              {action !== 'foreign_edit' && (
+                <Act
+                  size="xs"
+                  icon="undo"
+                  changes
+                  onClick={() => onUndo(t('undoTitle', { at: seconds(ts) }), id)}
+                >
+                  {t('undo')}
+                </Act>
+              )}
+            </li>
+          )
+        })}
       </ul>
     </section>
   )

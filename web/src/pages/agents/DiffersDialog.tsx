@@ -51,14 +51,14 @@ export function DiffersDialog({ server, column, entries, onClose }: Props) {
       <div className={css.two}>
         <section aria-label={t('theirs', { agent: agent.name })}>
           <h3 className={css.title}>{t('theirs', { agent: agent.name })}</h3>
-          <JsonTree value={definitionOf(entry)} />
+          <JsonTree value={maskedAs(definitionOf(entry), definitionOf(server))} />
           <Act size="md" changes busy={busy} onClick={() => void take(entry)}>
             {t('takeTheirs')}
           </Act>
         </section>
         <section aria-label={t('ours')}>
           <h3 className={css.title}>{t('ours')}</h3>
-          <JsonTree value={definitionOf(server)} />
+          <JsonTree value={maskedAs(definitionOf(server), definitionOf(entry))} />
           <Act size="md" changes onClick={useOurs}>
             {t('useOurs')}
           </Act>
@@ -74,4 +74,19 @@ const FIELDS = ['command', 'args', 'env', 'cwd', 'url', 'headers'] as const
 function definitionOf(from: Entry | Server): Record<string, unknown> {
   const fields: Readonly<Record<string, unknown>> = { ...from }
   return Object.fromEntries(FIELDS.flatMap((name) => (fields[name] == null ? [] : [[name, fields[name]]])))
+}
+
+const MASK = '***'
+
+/** What is masked in the other version is masked here, too: a reference to a secret beside a masked secret says nothing. */
+function maskedAs<T>(value: T, other: unknown): T {
+  if (typeof value === 'string') return (other === MASK ? MASK : value) as T
+  if (Array.isArray(value))
+    return value.map((each, at) => maskedAs(each, Array.isArray(other) ? other[at] : null)) as T
+  if (typeof value !== 'object' || value === null) return value
+  const others: Readonly<Record<string, unknown>> =
+    typeof other === 'object' && other !== null ? { ...other } : {}
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [key, maskedAs(each, others[key])]),
+  ) as T
 }

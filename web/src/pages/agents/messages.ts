@@ -85,8 +85,8 @@ export const t = texts('agents', {
   differsText: 'It differs in: {places}.',
   theirs: 'In the file of {agent}',
   ours: 'In Toolroom',
-  takeTheirs: 'Use theirs',
-  useOurs: 'Use ours',
+  takeTheirs: 'Use what the file says',
+  useOurs: 'Use what Toolroom has',
   tookTheirs: 'Toolroom now uses the settings of {agent}',
   toolsTitle: '{server} in {agent}',
   toolsDirect:

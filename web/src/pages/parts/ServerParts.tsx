@@ -49,6 +49,7 @@ const VALUES = [
 const KEPT: GatewayChange = {
   servers: ['github', 'memory-cursor'],
   keep_names: false,
+  starts_toolroom: false,
   before: { servers: 3, tools: 61, tokens: 15_000 },
   after: { servers: 3, tools: 61, tokens: 15_400 },
   gained: [],

@@ -26,8 +26,8 @@ export function Choose({ welcome: { used = [], state, set, go } }: { readonly we
   const [busy, setBusy] = useState(false)
   const items = data ?? []
   const count = items.filter(({ outcome }) => outcome !== 'refused').length
-  const isPicked = ({ name, approved }: ImportItem) =>
-    approved ? !state.noServers.includes(name) : state.alsoServers.includes(name)
+  const isPicked = (item: ImportItem) =>
+    isUsual(item) ? !state.noServers.includes(item.name) : state.alsoServers.includes(item.name)
   const chosen = items.filter((item) => item.outcome === 'created' && isPicked(item))
   const plain = items.reduce((sum, { plain_secrets }) => sum + plain_secrets.length, 0)
 
@@ -35,7 +35,7 @@ export function Choose({ welcome: { used = [], state, set, go } }: { readonly we
     if (chosen.length === 0) return go('3')
     setBusy(true)
     try {
-      const done = await importServers({ agents: used, items: chosen, move_secrets: state.move })
+      const done = await importServers({ agents: used, items: chosen, move_secrets: state.copy })
       const added = done.filter(({ outcome }) => outcome === 'created').length
       set({ imported: (state.imported ?? 0) + added, step: '3' }, { push: true })
     } catch (failure) {
@@ -52,6 +52,14 @@ export function Choose({ welcome: { used = [], state, set, go } }: { readonly we
         <p className={css.lead}>{t('chooseText')}</p>
       </div>
       {error && <ErrorState error={error} />}
+      <div className={css.try}>
+        <Checkbox
+          label={t('try')}
+          checked={trials.isOn}
+          onChange={({ currentTarget: { checked } }) => (checked ? tryEach(chosen) : stopTrying())}
+        />
+        <span className="muted sm">{t('tryText')}</span>
+      </div>
       {!data && !error && used.length > 0 && <Skeleton rows={8} height={42} />}
       <ul className="card" aria-label={t('step2')}>
         <li className={`${css.server} ${css.head}`} aria-hidden="true">
@@ -69,47 +77,36 @@ export function Choose({ welcome: { used = [], state, set, go } }: { readonly we
             trial={trials.of(item)}
             isChosen={isPicked(item)}
             onChoose={(isChosen) => {
-              if (item.approved) set({ noServers: without(state.noServers, item.name, isChosen) })
+              if (isUsual(item)) set({ noServers: without(state.noServers, item.name, isChosen) })
               else set({ alsoServers: without(state.alsoServers, item.name, !isChosen) })
               if (isChosen && trials.isOn) tryEach([item])
             }}
           />
         ))}
       </ul>
-      <div className={css.two}>
-        <section className={`card ${css.box}`}>
-          <div className="row">
-            <h2>{t('secrets')}</h2>
-            <span className="muted sm">{t('plain', { count: plain })}</span>
+      <section className={`card ${css.box}`}>
+        <div className="row">
+          <h2>{t('secrets')}</h2>
+          <span className="muted sm">{t('plain', { count: plain })}</span>
+        </div>
+        <Radio.Group
+          aria-label={t('secrets')}
+          value={state.copy ? 'copy' : 'keep'}
+          onChange={(value) => set({ copy: value === 'copy' })}
+        >
+          <div className={css.box} style={{ padding: 0 }}>
+            <Radio value="keep" label={t('keep')} />
+            <Radio
+              value="copy"
+              label={
+                <>
+                  {t('copy')} <span className="muted sm">{t('copyNote')}</span>
+                </>
+              }
+            />
           </div>
-          <Radio.Group
-            aria-label={t('secrets')}
-            value={state.move ? 'move' : 'keep'}
-            onChange={(value) => set({ move: value === 'move' })}
-          >
-            <div className={css.box} style={{ padding: 0 }}>
-              <Radio value="keep" label={t('keep')} />
-              <Radio
-                value="move"
-                label={
-                  <>
-                    {t('move')} <span className="muted sm">{t('moveNote')}</span>
-                  </>
-                }
-              />
-            </div>
-          </Radio.Group>
-        </section>
-        <section className={`card ${css.box}`}>
-          <h2>{t('tryTitle')}</h2>
-          <Checkbox
-            label={t('try')}
-            checked={trials.isOn}
-            onChange={({ currentTarget: { checked } }) => (checked ? tryEach(chosen) : stopTrying())}
-          />
-          <span className="muted sm">{t('tryText')}</span>
-        </section>
-      </div>
+        </Radio.Group>
+      </section>
       <div className={css.foot}>
         <span className="muted sm wide-only">{t('importNote')}</span>
         <span className="right" />
@@ -124,6 +121,18 @@ export function Choose({ welcome: { used = [], state, set, go } }: { readonly we
   )
 }
 
+/** Others are neither imported nor tried unless the user ticks them. */
+const isUsual = ({ approved, enabled }: ImportItem): boolean => approved && enabled
+
+const LIST = new Intl.ListFormat('en')
+
+/** A server of one project says of which. */
+function where(agent: string, found: ImportItem['found_in']): string {
+  const [project] = found.map((each) => each.project?.split(/[\\/]/).at(-1))
+  const isOfProjects = found.every((each) => each.project !== null)
+  return isOfProjects && project ? t('inProjectOf', { agent, project }) : agent
+}
+
 interface RowProps {
   readonly item: ImportItem
   readonly server: Server | undefined
@@ -135,7 +144,7 @@ interface RowProps {
 function ServerRow({ item, server, trial, isChosen, onChoose }: RowProps) {
   const { data: agents = [] } = useAgents()
   const [isOpen, setOpen] = useState(false)
-  const { name, command, args, url, found_in, variants, outcome, reason, approved } = item
+  const { name, command, args, url, found_in, variants, outcome, reason, approved, enabled } = item
   const nameOf = (type: string) => agents.find(({ agent_type }) => agent_type === type)?.name ?? type
   const short = useShort()
   const placeOf = ({
@@ -160,7 +169,7 @@ function ServerRow({ item, server, trial, isChosen, onChoose }: RowProps) {
           <Monogram key={type} name={nameOf(type)} />
         ))}
         <span className="muted sm cut">
-          {types.length === 1 ? nameOf(types[0] ?? '') : t('files', { count: types.length })}
+          {types.length === 1 ? where(nameOf(types[0] ?? ''), found_in) : t('files', { count: types.length })}
         </span>
       </span>
       <span className={css.state}>
@@ -170,6 +179,7 @@ function ServerRow({ item, server, trial, isChosen, onChoose }: RowProps) {
           <State server={server} outcome={outcome} reason={reason} />
         )}
         {!approved && <Tag tone="warn">{t('notApproved')}</Tag>}
+        {!enabled && <Tag>{t('off', { agents: LIST.format(types.map(nameOf)) })}</Tag>}
         {variants.length > 0 && (
           <>
             <Tag tone="warn">{t('variants', { count: variants.length + 1 })}</Tag>

@@ -1,6 +1,7 @@
 import { Checkbox, Radio } from '@mantine/core'
 import { Act } from '../../parts/controls/Act.tsx'
 import { t } from './messages.ts'
+import { StartAtLogin } from './StartAtLogin.tsx'
 import { type Welcome, without } from './state.ts'
 import css from './Welcome.module.css'
 
@@ -42,6 +43,11 @@ export function Connect({ welcome: { found = [], state, connect, set, go } }: { 
           </fieldset>
         )}
       </section>
+      {isGateway && connect.length > 0 && (
+        <StartAtLogin
+          agents={agents.flatMap(({ agent }) => (connect.includes(agent.agent_type) ? [agent] : []))}
+        />
+      )}
       <div className={css.foot}>
         <span className="right" />
         <Act look="quiet" size="md" onClick={() => go('2')}>

@@ -72,7 +72,7 @@ interface RowProps {
   readonly onUse: (isUsed: boolean) => void
 }
 
-function AgentRow({ found: { agent, scope, isBroken, entries }, isUsed, onUse }: RowProps) {
+function AgentRow({ found: { agent, scope, isBroken, entries, projects }, isUsed, onUse }: RowProps) {
   const short = useShort()
   const [isOpen, setOpen] = useState(false)
   const broken = agent.scopes.find(({ parse_error }) => parse_error !== null)
@@ -100,6 +100,11 @@ function AgentRow({ found: { agent, scope, isBroken, entries }, isUsed, onUse }:
         ) : (
           t('noServers')
         )}
+        {projects.map(({ project, entries: count }) => (
+          <span key={project} className={css.project}>
+            {t('inProject', { count })} <span className="mono">{short(project)}</span>
+          </span>
+        ))}
         {error && (
           <>
             {' '}

@@ -23,7 +23,7 @@ const t = texts('atLogin', {
   problem: 'Toolroom cannot start at login here. {problem}.',
 })
 
-/** What happens to these connected agents without the service, and the offer to start it at every login. */
+/** What happens to these agents without the service once they are connected, and the offer to start it at every login. */
 export function StartAtLogin({ agents }: { readonly agents: readonly Agent[] }) {
   const { data: login } = useAutostart()
   const { data: settings } = useSettings()
@@ -37,7 +37,7 @@ export function StartAtLogin({ agents }: { readonly agents: readonly Agent[] }) 
       </p>
     )
   const isOn = settings.items.find(({ key }) => key === 'agents_start_service')?.value === true
-  const starting = agents.filter(({ starts_toolroom }) => isOn && starts_toolroom)
+  const starting = agents.filter((agent) => isOn && startsToolroom(agent))
   const cutOff = agents.filter((agent) => !starting.includes(agent))
   const up = (
     <code key="command" className="mono">
@@ -68,6 +68,10 @@ export function StartAtLogin({ agents }: { readonly agents: readonly Agent[] }) 
     </section>
   )
 }
+
+/** One that accepts no URL gets a command. */
+const startsToolroom = ({ connected_via, starts_toolroom, transports }: Agent): boolean =>
+  connected_via === 'gateway' ? starts_toolroom === true : !transports.includes('http')
 
 const LIST = new Intl.ListFormat('en')
 const namesOf = (agents: readonly Agent[]): string => LIST.format(agents.map(({ name }) => name))

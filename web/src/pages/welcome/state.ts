@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import { useFoundAgents } from '../../data/agents.ts'
-import type { Agent } from '../../data/api.ts'
+import type { Agent, Schemas } from '../../data/api.ts'
 import { useScan } from '../../data/first-run/first-run.ts'
 import { flag, list, number, oneOf, type Param, searchState, useSearchState } from '../../url/search-state.ts'
 
@@ -12,9 +12,9 @@ const search = searchState({
   /** Agents and servers that were unticked. */
   noAgents: list(),
   noServers: list(),
-  /** Servers of projects that were ticked, although their agent has not approved them. */
+  /** Servers that were ticked, although their agent has not approved them, or has them switched off. */
   alsoServers: list(),
-  move: flag(),
+  copy: flag(),
   mode: oneOf(['watch', 'gateway'], 'watch'),
   /** Undefined: the agents whose servers were chosen. */
   connect: chosen(),
@@ -38,6 +38,8 @@ export interface FoundAgent {
   readonly isBroken: boolean
   /** Entries of servers in all its files, also those of projects. */
   readonly entries: number
+  /** Those of projects among them. */
+  readonly projects: Schemas['AgentScan']['agents'][number]['projects']
 }
 
 export function useWelcome() {
@@ -52,7 +54,8 @@ export function useWelcome() {
           const scope = agent.scopes.find(({ exists }) => exists) ?? agent.scopes[0]
           const isBroken = agent.scopes.some(({ parse_error }) => parse_error !== null)
           const scanned = scan?.agents.find(({ agent_type }) => agent_type === agent.agent_type)
-          return { agent, scope, isBroken, entries: scanned?.entries ?? agent.server_count }
+          const entries = scanned?.entries ?? agent.server_count
+          return { agent, scope, isBroken, entries, projects: scanned?.projects ?? [] }
         })
         .toSorted((a, b) => rank(a) - rank(b)),
     [data, scan, isLoading],

@@ -1,6 +1,8 @@
 import { Fragment } from 'react'
 import type { GatewayChange } from '../../data/agent-files.ts'
 import { useAgents } from '../../data/agents.ts'
+import { program } from '../../data/browser/program.ts'
+import { useAutostart } from '../../data/settings.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Monogram } from '../marks/Tag.tsx'
 import css from './BeforeAfter.module.css'
@@ -37,6 +39,13 @@ const t = texts('before-after', {
     one: '{whose} {server} and {count} other server, with their credentials.',
     other: '{whose} {server} and {count} other servers, with their credentials.',
   },
+  off: 'Toolroom off',
+  offNone: 'It has no tools then. {help}',
+  offKept: 'It has only what stays in its file then. {help}',
+  install: '{command} starts Toolroom at every login.',
+  up: '{command} starts it.',
+  offStarts: 'Its first call starts Toolroom.',
+  atLogin: 'Toolroom starts at every login.',
   variantOnly: '{whose} {server}, with its credentials.',
   of: '{agent}’s',
 })
@@ -91,7 +100,7 @@ export function BeforeAfter({ agentType, change }: Props) {
           <Fragment key={`${name} ${server_id}`}>
             <BeforeAfterRow
               before={name}
-              after={name === server_id ? name : <b>{server_id}</b>}
+              after={change.keep_names || name === server_id ? name : <b>{server_id}</b>}
               note={whoseServer(shared_with.map(nameOf), variants.length > 0, agent)}
             />
             {variants.map((variant) => (
@@ -144,6 +153,7 @@ export function BeforeAfter({ agentType, change }: Props) {
           }
         />
         <ToolNames replaced={replaced} />
+        <ToolroomOff change={change} />
         <NotAdded change={change} nameOf={nameOf} />
       </BeforeAfterTable>
     </section>
@@ -171,6 +181,29 @@ function Secrets({ all }: { readonly all: readonly string[] }) {
         </span>
       ))}
     </span>
+  )
+}
+
+/** What the agent has while the service is not running. */
+function ToolroomOff({ change: { starts_toolroom, kept } }: Pick<Props, 'change'>) {
+  const { data: login } = useAutostart()
+  const canInstall = login?.problem === null
+  const command = (
+    <code key="command" className="mono">
+      {program} {canInstall ? 'service install' : 'up'}
+    </code>
+  )
+  const help = <span key="help">{t.rich(canInstall ? 'install' : 'up', { command })}</span>
+  const isCutOff = !starts_toolroom && login?.starts_at_login !== true
+  return (
+    <tr className={`${css.row} ${css.first}`}>
+      <th scope="row">{t('off')}</th>
+      <td className={`${isCutOff ? 'warn' : 'muted'} ${css.rest}`} colSpan={4}>
+        {isCutOff
+          ? t.rich(kept.length > 0 ? 'offKept' : 'offNone', { help })
+          : t(starts_toolroom ? 'offStarts' : 'atLogin')}
+      </td>
+    </tr>
   )
 }
 

@@ -10,6 +10,7 @@ const t = texts('size-rows', {
   more: { one: '{count} more', other: '{count} more' },
   less: { one: '{count} less', other: '{count} less' },
   unknown: 'not known before the first start',
+  unknownOf: 'those of {names} are not known before the first start',
   tokens: 'Tokens',
   about: 'about {count}',
   longer: 'longer names',
@@ -18,15 +19,16 @@ const t = texts('size-rows', {
 
 /** How many tools an agent sees before and after, and how many tokens they take. A dash while they are not known. */
 export function SizeRows({ change }: { readonly change: GatewayChange }) {
-  const { before, after } = change
+  const { before, after, replaced } = change
   const isUnknown = before.tools === 0 && after.tools === 0
+  const unknown = replaced.flatMap(({ name, tools }) => (tools.length === 0 ? [name] : []))
   return (
     <>
       <BeforeAfterRow
         label={t('tools')}
         before={isUnknown ? '–' : <b>{before.tools}</b>}
         after={isUnknown ? '–' : <b>{after.tools}</b>}
-        note={isUnknown ? t('unknown') : toolsNote(before.tools, after.tools)}
+        note={isUnknown ? t('unknown') : toolsNote(before.tools, after.tools, unknown)}
       />
       <BeforeAfterRow
         label={t('tokens')}
@@ -38,7 +40,8 @@ export function SizeRows({ change }: { readonly change: GatewayChange }) {
   )
 }
 
-function toolsNote(before: number, after: number): ReactNode {
+function toolsNote(before: number, after: number, unknown: readonly string[]): ReactNode {
+  if (unknown.length > 0) return t('unknownOf', { names: LIST.format(unknown) })
   if (before === after) return <ChangeNote tone="ok" text={t('same')} />
   const count = Math.abs(after - before)
   return <ChangeNote tone="warn" text={t(after > before ? 'more' : 'less', { count })} />
@@ -48,3 +51,5 @@ function tokensNote({ before, after, gained }: GatewayChange): string | null {
   if (after.tokens === before.tokens) return t('sameTokens')
   return after.tokens > before.tokens && gained.length === 0 ? t('longer') : null
 }
+
+const LIST = new Intl.ListFormat('en')
