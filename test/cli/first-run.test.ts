@@ -90,9 +90,7 @@ test.runIf(hasTmux)(
       press('7', 'Enter')
       await shows("'7' is not in the list.")
       press('1', 'Enter')
-      await shows(
-        /1 secret is in plain text\. Copy it to the secret store of Toolroom\? The files keep theirs\. \[y\/N\]/,
-      )
+      await shows("Copy 1 secret in plain text to Toolroom's store? The files keep theirs. [y/N]")
       press('y', 'Enter')
       await shows(/Connect which agents to the gateway\? Numbers, all or none \[none\]:/)
       press('cursor', 'Enter')

@@ -119,7 +119,7 @@ describe.runIf(executablePath)('Agents', () => {
     await page.setViewportSize({ width: 1440, height: 900 })
     await dashboard.signIn(page, '/agents/cursor')
     const history = page.getByRole('region', { name: 'Writes by Toolroom' })
-    await history.getByText('wrote noisy').waitFor()
+    await history.getByText('added noisy').waitFor()
     await page.getByRole('region', { name: 'Files' }).getByText('~/.cursor/mcp.json').waitFor()
     await page.getByRole('radio', { name: 'Raw' }).click()
     const entries = page.getByRole('region', { name: 'Entries' })

@@ -36,6 +36,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 }
 /** Keys that are values of the API. */
 const FROM_THE_API: Readonly<Record<string, readonly string[]>> = {
+  'pages/agent/messages.ts': [
+    ...['added', 'changed', 'removed', 'switched_off', 'switched_on', 'taken_over', 'brought_back'],
+  ],
   'pages/settings/messages.ts': ['updated', 'unchanged', 'exists', 'refused'],
   'pages/server/overview/messages.ts': [
     ...['on_demand', 'eager', 'manual'],

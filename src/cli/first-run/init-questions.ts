@@ -111,9 +111,10 @@ function shownAs(item: ImportItem): string {
 async function askForSecrets(chosen: readonly ImportItem[]): Promise<boolean> {
   const count = chosen.reduce((sum, { plain_secrets }) => sum + plain_secrets.length, 0)
   if (count === 0) return false
-  const found =
-    count === 1 ? '1 secret is in plain text. Copy it' : `${count} secrets are in plain text. Copy them`
-  return isYes(await answerTo(`${found} to the secret store of Toolroom? The files keep theirs. [y/N] `))
+  const found = count === 1 ? '1 secret' : `${count} secrets`
+  return isYes(
+    await answerTo(`Copy ${found} in plain text to Toolroom's store? The files keep theirs. [y/N] `),
+  )
 }
 
 /** Not asked where it is not possible, or done already. */
