@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
-import { ClockTrust, sinceBoot } from '../../kernel/clock-trust.ts'
 import { AppError, diskFull } from '../../kernel/errors.ts'
+import { ClockTrust, sinceBoot } from '../../kernel/time.ts'
 import type {
   CallPage,
   CallPageRequest,

@@ -1,6 +1,6 @@
-import { ClockTrust, sinceBoot } from '../../../kernel/clock-trust.ts'
 import { AppError } from '../../../kernel/errors.ts'
 import type { FactBus, Facts } from '../../../kernel/fact-bus.ts'
+import { ClockTrust, sinceBoot } from '../../../kernel/time.ts'
 import { DAY_MS, History, RollingWindow, type Visit, WINDOWS, type WindowName } from '../metric-history.ts'
 import type { Check, Level, MetricsStore } from '../metrics-store.ts'
 import { atEveryLevel, ServerAvailability } from '../server-availability.ts'

@@ -1,4 +1,4 @@
-import type { ClockTrust } from '../../../kernel/clock-trust.ts'
+import type { ClockTrust } from '../../../kernel/time.ts'
 import { DAY_MS, HOUR_MS, MINUTES_FOR_MS, SECONDS_FOR_MS } from '../metric-history.ts'
 import type { MetricsStore } from '../metrics-store.ts'
 import type { Series, SeriesTable } from './series-table.ts'
