@@ -121,6 +121,10 @@ export async function openRuntime(
     onList: (kind, items) => catalogues.updateList(id, kind, items),
     onNotification: (method, params, client_id) =>
       facts.publish('server_note', { server_id: id, method, params, client_id }),
+    // With the sharing auto, their next calls get a process of their own, although they have used this one.
+    onSeveralClients: (clients) => {
+      for (const { shares } of clients) shares?.delete(id)
+    },
     onDependency: (dependency) => {
       if (catalogues.learn(id, dependency))
         log.info({ server_id: id, dependency }, 'the server depends on its client')

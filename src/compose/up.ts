@@ -14,6 +14,7 @@ import { StoreThread } from '../store/thread/store-thread.ts'
 import type { Opened } from './basics.ts'
 import type { OpenStores } from './logging.ts'
 import { openService, type Service } from './service.ts'
+import { startRefused } from './start-refused.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 const warn = (sentence: string) => process.stderr.write(`Warning: ${sentence}\n`)
@@ -107,7 +108,7 @@ async function start(
       ...calls,
     })
   } catch (error) {
-    if (!(error instanceof Error) || !('code' in error)) throw error
+    if (!(error instanceof Error) || !('code' in error)) throw startRefused(error, config.folders.data)
     if (error.code === 'EADDRINUSE') throw await portTaken(config.host, config.port)
     if (error.code === 'EACCES' && 'syscall' in error && error.syscall === 'listen') {
       throw new StartError(
@@ -118,7 +119,7 @@ async function start(
     if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') {
       throw configError(`HOST ${JSON.stringify(config.host)} is not one of this computer's addresses`)
     }
-    throw error
+    throw startRefused(error, config.folders.data)
   }
 }
 

@@ -20,11 +20,18 @@ async function openLoggedOut() {
   return { service, ...server }
 }
 
-/** A user who opens the page of Toolroom and presses its button. Returns the last page. */
+/** A user who opens the page of Toolroom, presses its button, and confirms the account. Returns the last page. */
 async function logIn(startUrl: string): Promise<string> {
   const { origin } = new URL(startUrl)
   const sent = await fetch(startUrl, { method: 'POST', headers: { origin }, redirect: 'manual' })
-  return (await fetch(sent.headers.get('location') ?? '')).text()
+  const page = await (await fetch(sent.headers.get('location') ?? '')).text()
+  const path = `${origin}/api/http-servers/linear/login`
+  const { auth } = (await (await fetch(path, { headers: AUTHORISED })).json()) as { auth: { state: string } }
+  expect(auth.state).not.toBe('logged_in') // the calls still wait
+  const headers = { ...AUTHORISED, 'content-type': 'application/json' }
+  const confirmed = await fetch(`${path}/confirm`, { method: 'POST', headers, body: '{"accept":true}' })
+  expect(await confirmed.json()).toMatchObject({ ok: true, unconfirmed: false })
+  return page
 }
 
 const startUrlIn = (text: string): string => /http:\/\/\S+\/oauth\/start\/[\w-]+/.exec(text)?.[0] ?? ''
@@ -61,7 +68,7 @@ test.each<Era>(['legacy', 'modern'])(
       tool: 'echo',
     })
 
-    expect(await logIn(startUrlIn(texts[0] ?? ''))).toContain('Logged in to linear')
+    expect(await logIn(startUrlIn(texts[0] ?? ''))).toContain('Confirm the login to linear')
     expect((await call()).answers[0]?.result).toMatchObject({ content: [{ type: 'text', text: 'hello' }] })
   },
 )
@@ -100,7 +107,7 @@ test('a legacy agent with URL elicitation is asked with the page of Toolroom, an
     url: expect.stringMatching(new RegExp(`^${service.address}/oauth/start/`)),
     message: 'linear needs a login. Open this page to log in. The call then continues',
   })
-  expect(await pages[0]).toContain('Logged in to linear')
+  expect(await pages[0]).toContain('Confirm the login to linear')
   const codes = (await callsOf(service)).map(({ error_code }: { error_code: string | null }) => error_code)
   expect(codes).toEqual([null, null, null, 'login_needed'])
 })
@@ -129,7 +136,7 @@ test('when the call that asked for a login is cancelled, another call that waits
   first.abort()
   expect(await cancelled).toBeInstanceOf(Error)
   await expect.poll(() => urls.length).toBe(2)
-  expect(await logIn(urls[1] ?? '')).toContain('Logged in to linear')
+  expect(await logIn(urls[1] ?? '')).toContain('Confirm the login to linear')
   expect(await waiting).toMatchObject({ content: [{ type: 'text', text: 'hello' }] })
 })
 
@@ -159,7 +166,7 @@ test('a modern agent with URL elicitation gets it as input_required, and its nex
     inputRequests: { 1: { method: 'elicitation/create', params: { mode: 'url' } } },
   })
   const answered = send({ requestState: first.requestState, inputResponses: { 1: { action: 'accept' } } })
-  expect(await logIn(startUrlIn(JSON.stringify(first)))).toContain('Logged in to linear')
+  expect(await logIn(startUrlIn(JSON.stringify(first)))).toContain('Confirm the login to linear')
   expect(await answered).toMatchObject({ resultType: 'complete', content: [{ text: 'hello' }] })
 })
 

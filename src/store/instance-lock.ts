@@ -31,7 +31,12 @@ export function lockDataFolder(folder: string, ownerOf: (folder: string) => Owne
     database.exec('PRAGMA busy_timeout = 200; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
   } catch (cause) {
     database.close()
-    if (sqliteErrorKind(cause) !== 'busy') throw cause
+    const kind = sqliteErrorKind(cause)
+    if (kind === 'damaged') {
+      const what = `${path} is damaged; delete it while no Toolroom uses the folder`
+      throw new StartError('store_damaged', what, cause)
+    }
+    if (kind !== 'busy') throw cause
     const owner = ownerOf(folder) // undefined until it has called `announce`
     const who = owner ? `the Toolroom at ${owner.address} (process ${owner.pid})` : 'another Toolroom'
     throw new StartError('folder_in_use', `The data folder ${folder} is in use by ${who}`, cause)

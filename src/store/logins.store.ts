@@ -1,6 +1,6 @@
 import type { Vault } from '../kernel/secrets/vault.ts'
 import type { OAuthClient } from '../net/oauth/oauth-clients.ts'
-import type { LoginRecord, LoginStore } from '../servers/logins/login-record.ts'
+import type { LoginRecord, LoginStore, Registration } from '../servers/logins/login-record.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 /** Logins and registered clients, sealed. Decrypted once, then answered from memory. */
@@ -46,19 +46,20 @@ export async function openLoginStore(database: ConfigurationDatabase, vault: Vau
     remove: (serverId, audit) =>
       database.delete('logins', ['server_id', serverId], audit, () => logins.delete(serverId)),
     forget: (serverId) => void logins.delete(serverId),
-    client: (issuer, redirectUri) => clients.get(clientId(issuer, redirectUri)),
-    saveClient: (issuer, redirectUri, client) => {
-      const id = clientId(issuer, redirectUri)
+    client: (registration) => clients.get(clientId(registration)),
+    saveClient: (registration, client) => {
+      const id = clientId(registration)
       const row = { id, sealed: vault.seal(clientPlace(id), client) }
       return database.put('oauth_clients', row, null, { committed: () => clients.set(id, client) })
     },
-    removeClient: (issuer, redirectUri) => {
-      const id = clientId(issuer, redirectUri)
+    removeClient: (registration) => {
+      const id = clientId(registration)
       return database.delete('oauth_clients', ['id', id], null, () => clients.delete(id))
     },
   }
 }
 
-const clientId = (issuer: string, redirectUri: string): string => JSON.stringify([issuer, redirectUri])
+const clientId = ({ issuer, redirectUri, resource }: Registration): string =>
+  JSON.stringify([issuer, redirectUri, resource])
 const loginPlace = (serverId: string): string => `${serverId}:login`
 const clientPlace = (id: string): string => `oauth-client/${id}`

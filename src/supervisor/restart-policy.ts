@@ -65,7 +65,8 @@ function allows(policy: RestartRules['policy'], end: ProcessEnd): boolean {
 }
 
 function delayOf({ max_delay_s }: RestartRules, { end, ranMs, random }: EndedRun, attempt: number): number {
-  if (end.kind !== 'never_ready' && ranMs >= AT_ONCE_AFTER_MS) return 0
+  const isFirstCrash = attempt === 1 && ranMs > 0
+  if (end.kind !== 'never_ready' && (isFirstCrash || ranMs >= AT_ONCE_AFTER_MS)) return 0
   const step = RESTART_DELAYS_S[attempt - 1]
   if (step === undefined) return max_delay_s * 1000
   const spread = 1 - SPREAD + 2 * SPREAD * random

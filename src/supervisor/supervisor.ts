@@ -138,13 +138,26 @@ export class Supervisor<C extends McpConnection> {
   /** Uses the connection of a running server, which does not go to sleep meanwhile. Rejects with a CallFailure. */
   async using<R>(id: string, use: (client: C) => Promise<R>): Promise<R> {
     const entry = this.#entries.get(id)
-    if (entry?.client === undefined || entry.runner.state.status !== 'running')
+    if (entry?.client === undefined || !entry.runner.isConnected)
       throw new CallFailure('closed', 'The server is not running')
-    entry.calls += 1
     entry.used += 1
+    const release = this.#keepAwake(entry)
     try {
       return await use(entry.client)
     } finally {
+      release()
+    }
+  }
+
+  /** Until the returned function is called, the server does not go to sleep. */
+  keepAwake(id: string): () => void {
+    const entry = this.#entries.get(id)
+    return entry ? this.#keepAwake(entry) : () => {}
+  }
+
+  #keepAwake(entry: Entry<C>): () => void {
+    entry.calls += 1
+    return () => {
       entry.calls -= 1
       if (entry.calls === 0) this.#restartSleepTimer(entry)
     }

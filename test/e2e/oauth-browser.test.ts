@@ -48,15 +48,17 @@ test.runIf(executablePath)(
     expect(authorization.registered).toEqual([]) // opening a link does not begin a login
     await page.getByRole('button').click()
     await page.waitForURL(/\/interaction\//)
-    expect(await press(page, 'Allow')).toContain('2 tools')
+    expect(await press(page, 'Allow')).toContain(`toolroom login confirm ${id}`)
     expect(page.url()).not.toMatch(/code=|state=/)
+    expect((await user.call(id)).body).toMatchObject({ code: 'login_needed' })
+    await user.must(200, 'POST', `/http-servers/${id}/login/confirm`, { accept: true })
     expect((await user.call(id)).status).toBe(200)
 
     // Reload, of the page and of the callback: nothing is used twice.
     await page.reload()
-    expect(await page.locator('body').innerText()).toContain('2 tools')
+    expect(await page.locator('body').innerText()).toContain('Confirm the login')
     await page.goto(callbacks[0] ?? expect.unreachable())
-    expect(await page.locator('body').innerText()).toContain('2 tools')
+    expect(await page.locator('body').innerText()).toContain('Confirm the login')
     expect((await user.call(id)).status).toBe(200)
     expect(authorization.requests('/token')).toBe(1)
 

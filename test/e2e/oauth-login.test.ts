@@ -17,7 +17,8 @@ test.each(['modern', 'legacy'] as const)(
 
     const start = await user.begin(id)
     expect(start).toMatchObject({ issuer: authorization.issuer, scopes: ['mcp:read', 'offline_access'] })
-    expect(start.redirect_uri).toBe(`http://127.0.0.1:${new URL(service.address).port}/oauth/callback`)
+    const { port } = new URL(service.address)
+    expect(start.redirect_uri).toMatch(new RegExp(`^http://127.0.0.1:${port}/oauth/callback/[\\w-]{22}$`))
     const page = await decide(new UserAgent(), start.authorization_url)
     expect(page).toMatchObject({ status: 200, text: expect.stringContaining('2 tools') })
     expect(new URL(page.url).pathname).toBe('/oauth/done')
@@ -41,6 +42,58 @@ test.each(['modern', 'legacy'] as const)(
     expect(withoutToken.filter(({ token }) => token === undefined)).toEqual([])
   },
 )
+
+test('a callback at the path of another issuer is refused before its code is sent anywhere, and each server has a client of its own', async () => {
+  const { authorization, server, user, id } = await openLogins()
+  const other = await user.add(server.url.replace('/mcp', '/mcp?other'), { name: 'other' })
+  const foreign = await openRemote()
+  const third = await user.add(foreign.server.url, { name: 'third' })
+  const start = await user.begin(id)
+  const elsewhere = await user.begin(third)
+  expect(new URL(elsewhere.redirect_uri).pathname).not.toBe(new URL(start.redirect_uri).pathname)
+
+  const { search } = new URL(await callbackOf(start.authorization_url))
+  const page = await new UserAgent().open(elsewhere.redirect_uri + search, {
+    from: foreign.authorization.issuer,
+  })
+  expect(page.text).toContain('The callback does not come from')
+  expect(authorization.requests('/token') + foreign.authorization.requests('/token')).toBe(0)
+  expect(await user.auth(id)).toMatchObject({ state: 'refused', error: { code: 'issuer_mismatch' } })
+
+  await user.logIn(id)
+  expect((await user.begin(other)).issuer_used_by).toEqual([id])
+})
+
+test('the tokens of a login at the page for agents wait for a confirmation, and so does the call', async () => {
+  const { service, user, id } = await openLogins()
+  const { start_url } = (await user.call(id)).body
+  const logInThere = async () => {
+    const agent = new UserAgent()
+    const page = await agent.open(start_url)
+    const issuer = await agent.open(page.url, { form: {}, from: page.url })
+    return agent.open(issuer.url, { form: { decision: 'allow' }, from: issuer.url })
+  }
+  expect((await logInThere()).text).toContain(`toolroom login confirm ${id}`)
+  expect(await user.auth(id)).toMatchObject({ state: 'needs_login', confirm_until: expect.any(String) })
+  expect((await user.call(id)).body).toMatchObject({ code: 'login_needed' })
+
+  const confirm = (accept: boolean) => user.ask('POST', `/http-servers/${id}/login/confirm`, { accept })
+  expect((await confirm(false)).body).toMatchObject({ ok: false, problem: { code: 'access_denied' } })
+  expect((await confirm(true)).body).toMatchObject({ code: 'login_unknown' })
+  expect((await user.call(id)).body).toMatchObject({ code: 'login_needed' })
+
+  const again = (await user.call(id)).body.start_url
+  const agent = new UserAgent()
+  const page = await agent.open(again)
+  const issuer = await agent.open(page.url, { form: {}, from: page.url })
+  await agent.open(issuer.url, { form: { decision: 'allow' }, from: issuer.url })
+  expect((await confirm(true)).body).toMatchObject({ ok: true, tools: 2, unconfirmed: false })
+  expect((await user.call(id)).body).toMatchObject({ content: [{ text: 'hello' }] })
+  const withoutToken = await fetch(`${service.address}/api/http-servers/${id}/login/confirm`, {
+    method: 'POST',
+  })
+  expect(withoutToken.status).toBe(401)
+})
 
 test('while a login is pending a second request gets the same one, and a pasted address ends it', async () => {
   const { authorization, user, id } = await openLogins()

@@ -13,6 +13,7 @@ interface Start {
   readonly start_url: string
   readonly redirect_uri: string
   readonly issuer: string
+  readonly issuer_used_by: string[]
   readonly scopes: string[]
   readonly expires_at: string
 }
@@ -26,6 +27,7 @@ interface Auth {
   readonly issuer: string | null
   readonly client: string | null
   readonly pending_until: string | null
+  readonly confirm_until: string | null
   readonly error: { readonly code: string; readonly message: string; readonly hint: string | null } | null
 }
 
@@ -82,7 +84,7 @@ export async function decide(
 export const callbackOf = async (authorizationUrl: string, decision: 'allow' | 'deny' = 'allow') =>
   (await decide(new UserAgent(), authorizationUrl, decision, isCallback)).url
 
-const isCallback = ({ pathname }: URL) => pathname === '/oauth/callback'
+const isCallback = ({ pathname }: URL) => pathname.startsWith('/oauth/callback')
 
 interface Options {
   readonly authorization?: Parameters<typeof openAuthorizationServer>[0]

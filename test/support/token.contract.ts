@@ -22,6 +22,7 @@ const OPEN = [
   '/docs/errors/not_found',
   '/api/health',
   '/oauth/callback',
+  '/oauth/callback/of-an-issuer',
   '/oauth/done',
 ]
 const OPEN_READS = [

@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { agents, agentView, GOOSE, put } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
+import { mayMount } from '../../../test/support/small-disk.ts'
 import { openTestService } from '../../../test/support/test-service.ts'
 
 const CLAUDE = '{\n  "numStartups": 7,\n  "mcpServers": {\n    "theirs": { "command": "x" }\n  }\n}\n'
@@ -127,4 +129,14 @@ describe('a file that another program is writing (R6)', () => {
     old(file, -3600)
     expect((await change()).status).toBe(200)
   })
+})
+
+test.runIf(mayMount)('a file that is a mount point is refused with what to do, and nothing is changed', async () => {
+  const { file, change, text } = await houseWith('.codex/config.toml', CODEX, 'codex')
+  execFileSync('mount', ['--bind', file, file])
+  onTestFinished(() => void execFileSync('umount', ['-l', file]))
+  const { status, body } = await change()
+  expect(status).toBe(409)
+  expect(body).toMatchObject({ code: 'config_read_only', hint: expect.stringContaining('Mount its folder') })
+  expect(text()).toBe(CODEX)
 })

@@ -155,6 +155,12 @@ export function asAppError(path: string, error: unknown): unknown {
       return new AppError('config_read_only', `${path} cannot be written; nothing was changed`, {
         cause: error,
       })
+    case 'EBUSY':
+      return new AppError(
+        'config_read_only',
+        `${path} cannot be replaced, because it is a mount point or in use by the system; nothing was changed`,
+        { hint: 'Mount its folder instead of the file, so that the file can be replaced', cause: error },
+      )
     default:
       return error
   }

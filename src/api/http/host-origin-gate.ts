@@ -54,7 +54,7 @@ export function createGate({ port, allowedHosts }: Options): Gate {
  * A browser opens these pages when an issuer redirects to Toolroom, or when a user follows a link that an agent shows. No
  * page of another site can read them, and they do nothing without a secret that is in their URL.
  */
-const LOGIN_PAGE = /^\/oauth\/(?:callback|done|start\/[\w-]{1,64})(?:\?|$)/
+const LOGIN_PAGE = /^\/oauth\/(?:callback(?:\/[\w-]{1,64})?|done|start\/[\w-]{1,64})(?:\?|$)/
 
 function opensLoginPage({ method, url = '', headers }: HttpRequest): boolean {
   const isForeign = headers['sec-fetch-site'] === 'cross-site' || headers['sec-fetch-site'] === 'same-site'

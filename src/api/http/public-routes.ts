@@ -16,6 +16,7 @@ const ALWAYS_OPEN = [
   'GET /docs/errors/:code',
   'GET /app-frames/:id',
   'GET /oauth/callback',
+  'GET /oauth/callback/:issuer',
   'GET /oauth/done',
   'GET /oauth/start/:ticket',
   'POST /oauth/start/:ticket',

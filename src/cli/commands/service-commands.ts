@@ -117,6 +117,14 @@ export const SERVICE_COMMANDS = [
       examples: ['login linear', 'login linear --no-browser'],
       load: async () => (await import('../servers/login.ts')).login,
     },
+    'login confirm': {
+      does: 'Confirm the account of a login that an agent led to.',
+      text: 'A login that was finished at the page of a link from an agent could be one of any account. Toolroom does not use it before it is confirmed; a call that waits for it then goes on.',
+      words: [{ name: 'SERVER', kind: 'http-server' }],
+      flags: { reject: { does: 'The account is not mine: revoke its tokens.' } },
+      examples: ['login confirm linear', 'login confirm linear --reject'],
+      load: async () => (await import('../servers/login.ts')).confirmLogin,
+    },
     logout: {
       does: 'Forget the login at an HTTP server, and revoke it.',
       words: [{ name: 'SERVER', kind: 'http-server' }],

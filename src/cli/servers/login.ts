@@ -33,6 +33,10 @@ export const login: Run = async ({ api, service, given, note, emit }) => {
   // With the error of an earlier login: it stays until this one is finished. A browser may be back at once.
   const begun = { ...server, ...(await api.get('/api/http-servers/{id}/login', { path: { id: server.id } })) }
   const page = started.redirect_uri.startsWith('https:') ? started.start_url : started.authorization_url
+  if (started.issuer_used_by.length > 0)
+    say(
+      `Toolroom is logged in at ${new URL(started.issuer).host} for ${started.issuer_used_by.join(', ')}, too.`,
+    )
   say(`To log in to ${server.name} at ${new URL(started.issuer).host}, open this address:\n  ${page}`)
   const opener = given.is('no-browser') ? undefined : browserOpener(process.platform, process.env)
   if (opener && !(await openInBrowser(opener, page))) say('No browser could be opened.')
@@ -50,13 +54,16 @@ const httpServerNamed = async (api: Api, given: string): Promise<HttpServer> =>
 /** Waits until the browser has come back to Toolroom. */
 async function browserLogin(api: Api, server: HttpServer, expiresAt: string): Promise<Outcome> {
   const path = { id: server.id }
-  const outcome = { server_id: server.id, server_name: server.name, ok: true, tools: null, problem: null }
-  const read = async () => (await api.get('/api/http-servers/{id}/login', { path })).auth
+  const common = { server_id: server.id, server_name: server.name, ok: true, tools: null, problem: null }
+  const read = () => api.get('/api/http-servers/{id}/login', { path })
   let endedAt: number | undefined
   for (;;) {
     await sleep(POLL_MS)
-    const { pending_until, state, error } = await read()
+    const { auth, account, unconfirmed_account } = await read()
+    const { pending_until, confirm_until, state, error } = auth
     if (pending_until !== null) continue
+    if (confirm_until !== null) return { ...common, account: unconfirmed_account, unconfirmed: true }
+    const outcome = { ...common, account, unconfirmed: false }
     if (endedAt === undefined && Date.parse(expiresAt) <= Date.now())
       throw new Failure('timeout', `The login to ${server.name} was not finished in time`, 'start it again')
     endedAt ??= performance.now()
@@ -103,8 +110,26 @@ function shownOutcome(outcome: Outcome): Answer {
     throw new Failure('failed', problem?.message ?? 'The login failed', problem?.hint ?? null, problem?.code)
   const count = tools === null ? '' : `: ${tools} ${tools === 1 ? 'tool' : 'tools'}`
   const trouble = problem ? `. ${problem.message}` : ''
-  return { lines: [`Logged in to ${server_name}${count}${trouble}`], json: outcome }
+  const confirm = outcome.unconfirmed
+    ? `. It is not used yet: toolroom login confirm ${outcome.server_id}`
+    : ''
+  return { lines: [`Logged in to ${server_name}${as(outcome)}${count}${trouble}${confirm}`], json: outcome }
 }
+
+/** `toolroom login confirm SERVER`: says whether the account of a login is right that an agent led to. */
+export const confirmLogin: Run = async ({ service, api, given }) => {
+  const { id } = await httpServerNamed(api, given.word('SERVER'))
+  const accept = !given.is('reject')
+  const outcome = await service.request('POST', `/api/http-servers/${id}/login/confirm`, { accept }, LOGIN_MS)
+  return accept ? shownOutcome(outcome as Outcome) : rejected(outcome as Outcome)
+}
+
+const rejected = (outcome: Outcome): Answer => ({
+  lines: [`The login to ${outcome.server_name}${as(outcome)} was rejected`],
+  json: outcome,
+})
+
+const as = ({ account }: Outcome): string => (account === null ? '' : ` as ${account}`)
 
 /** `toolroom logout SERVER`: forgets the login at an HTTP server. */
 export const logout: Run = async ({ api, service, given }) => {

@@ -43,9 +43,21 @@ export function assertMayBind(bind: Bind | undefined, host: string, token: strin
   return bind
 }
 
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw configError(
+      `${file} cannot be read (${why}); correct its owner and permissions, or delete it to get a new token`,
+      cause,
+    )
+  }
+}
+
 function generatedToken(file: string): Token {
   if (!existsSync(file)) return { value: saveToken(file, newToken()), file, warnings: [] }
-  const value = readFileSync(file, 'utf8').trim()
+  const value = textOf(file).trim()
   if (!/^[\x21-\x7e]{1,512}$/.test(value) || !isStrong(value))
     throw configError(`${file} does not contain a usable token; delete the file to get a new one`)
   const isOpen = process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0

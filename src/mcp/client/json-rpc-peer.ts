@@ -1,6 +1,7 @@
 import { invalidAt, isDeeperThan, isObject, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-checks.ts'
 import { CallFailure, type FailureReason } from '../protocol/call-failure.ts'
 import type {
+  CallingClient,
   CallResult,
   ClientDependency,
   OnServerRequest,
@@ -21,6 +22,7 @@ import { RawJson, textOf, withMembers, withMeta } from '../protocol/raw-json.ts'
 import { DeadlineTimer, InFlight, RequestDeadline } from './pending-requests.ts'
 import {
   clientIdOf,
+  clientsOf,
   NO_CLIENT,
   neededCapability,
   ownResult,
@@ -59,6 +61,8 @@ export interface PeerEvents {
   readonly onNotification: (method: string, params: unknown, clientId: string | null | undefined) => void
   /** The server has sent a request that only a client can answer. */
   readonly onClientRequest?: ((capability: ClientDependency) => void) | undefined
+  /** It was refused, because it may concern any of these clients. */
+  readonly onSeveralClients?: ((clients: readonly CallingClient[]) => void) | undefined
   /** Answers such a request while no request is pending. */
   readonly ask?: OnServerRequest | undefined
 }
@@ -283,7 +287,10 @@ export class JsonRpcPeer {
   /** Asks the client whose request the server is working on. The time until it answers does not count. */
   #ask(method: string, params: unknown, related: Related<Pending>): Promise<unknown> {
     const { ask } = this.#options
-    if (related === 'several') return refused(CODES.internal, SEVERAL_CLIENTS)
+    if (related === 'several') {
+      this.#options.onSeveralClients?.(clientsOf(this.#pending.values()))
+      return refused(CODES.internal, SEVERAL_CLIENTS)
+    }
     if (related === 'none') return ask?.(method, params) ?? refused(CODES.internal, NO_CLIENT)
     const { onServerRequest } = related.options
     if (!onServerRequest) return refused(CODES.method, `The client does not support ${method}`)

@@ -30,6 +30,8 @@ export interface ClientEvents {
   readonly onNotification?: PeerEvents['onNotification']
   /** The server has shown that it depends on its client, once for each way. */
   readonly onDependency?: (dependency: ClientDependency) => void
+  /** A question of the server was refused, because it may concern any of these clients. */
+  readonly onSeveralClients?: PeerEvents['onSeveralClients']
   /** Answers requests of the server while no request is pending. */
   readonly ask?: OnServerRequest | undefined
   /** The server may have lost its state: subscriptions and log levels have to be set again. */
@@ -212,10 +214,11 @@ export class McpClient {
   }
 
   #transportEvents(): TransportEvents {
-    const { onLogText, onNotification, onDependency, ask, onReset, onLost } = this.#options
+    const { onLogText, onNotification, onDependency, onSeveralClients, ask, onReset, onLost } = this.#options
     return {
       ask,
       onClientRequest: onDependency,
+      onSeveralClients,
       onNotification: routeNotification({
         onToolsChanged: () => this.#tools.changed(),
         onLogText,

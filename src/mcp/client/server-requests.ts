@@ -1,4 +1,4 @@
-import type { CallOptions, ClientDependency } from '../protocol/call-options.ts'
+import type { CallingClient, CallOptions, ClientDependency } from '../protocol/call-options.ts'
 import { metaOf } from '../protocol/json-rpc-message.ts'
 import { CODES, META, SHOWS_PAGES } from '../protocol/mcp-constants.ts'
 
@@ -25,7 +25,7 @@ export const neededCapability = (method: string): ClientDependency | undefined =
   Object.hasOwn(FORWARDED, method) ? FORWARDED[method] : undefined
 
 export const SEVERAL_CLIENTS =
-  'Several clients are using this server, so it is unknown which of them to ask. Set its sharing to per_session'
+  'Several clients are using this server, so it is unknown which of them to ask. Call the tool again: from now on the server runs for each client alone, unless its sharing is set to something else'
 export const NO_CLIENT = 'No client is waiting for this server, so there is none to ask'
 
 /** The response to a request that Toolroom answers itself. */
@@ -58,6 +58,10 @@ export function relatedRequest<P extends ClientRequest>(pending: Iterable<P>): R
   }
   return related ?? 'none'
 }
+
+/** The clients of the pending requests, any of which a message may concern. */
+export const clientsOf = (pending: Iterable<ClientRequest>): CallingClient[] =>
+  [...pending].flatMap(({ isForwarded, options }) => (isForwarded && options.client ? [options.client] : []))
 
 /** The client that a message concerns. Undefined: all clients. Null: one, but it is unknown which. */
 export function clientIdOf(related: Related<ClientRequest>): string | null | undefined {

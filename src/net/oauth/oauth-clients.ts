@@ -42,6 +42,8 @@ interface GivenClient {
 interface Registration {
   readonly redirectUri: string
   readonly scopes: readonly string[]
+  /** Named where the issuer registers no clients: what an administrator has to register. */
+  readonly givenRedirectUri?: string
 }
 
 const CLIENT_NAME = 'Toolroom'
@@ -68,11 +70,11 @@ export const documentClient = (url: string): OAuthClient => ({
 export async function registerClient(
   http: OAuthHttp,
   issuer: IssuerInfo,
-  { redirectUri, scopes }: Registration,
+  { redirectUri, scopes, givenRedirectUri = redirectUri }: Registration,
 ): Promise<OAuthClient> {
   const method = isPublicOffered(issuer) ? 'none' : secretMethod(issuer)
   if (issuer.registration_endpoint === undefined || method === undefined)
-    throw clientNeeded(issuer, redirectUri)
+    throw clientNeeded(issuer, givenRedirectUri)
   const host = new URL(issuer.registration_endpoint).host
   const metadata = {
     client_name: CLIENT_NAME,

@@ -177,7 +177,9 @@ export const diskFull = (): Cause => ({
 export const logLinesLost = (why: string): Cause => ({
   ...onDisk,
   subject: 'log',
-  text: 'Log lines are being lost. Free some space on the disk that holds the data folder',
+  text: /disk/i.test(why)
+    ? 'Log lines are being lost. Free some space on the disk that holds the data folder'
+    : 'Log lines are being lost, because the log cannot be written. Make logs.db in the data folder writable',
   evidence: why,
 })
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Network } from '../../net/connection-pool.ts'
 import { beginAuthorization } from '../../net/oauth/authorization.ts'
 import { discoverIssuer } from '../../net/oauth/discover-issuer.ts'
@@ -15,7 +16,7 @@ import { OAuthHttp } from '../../net/oauth/oauth-http.ts'
 import { chooseScopes, scopesIn } from '../../net/oauth/scopes.ts'
 import { clientCredentials } from '../../net/oauth/tokens.ts'
 import type { Challenge } from '../../net/oauth/www-authenticate.ts'
-import type { LoginRecord, LoginServer, LoginStore } from './login-record.ts'
+import type { LoginRecord, LoginServer, LoginStore, Registration } from './login-record.ts'
 import { bindingOf } from './login-record.ts'
 import { LOGIN_MS, newId, type PendingLogin } from './pending-logins.ts'
 
@@ -60,10 +61,20 @@ export class LoginFlow {
     this.#deps = deps
   }
 
+  /** Of given clients, which have one issuer each, and of a metadata document. */
   redirectUri({ oauth }: LoginServer): string {
     const base = new URL(this.#deps.publicUrl() ?? this.#deps.address())
     if (this.#deps.publicUrl() === null) base.hostname = oauth?.redirect_host ?? '127.0.0.1'
     return new URL(base.pathname.replace(/\/$/, '') + CALLBACK_PATH, base).href
+  }
+
+  /**
+   * What a client is registered for. Each issuer has a redirect URI of its own: otherwise a hostile issuer that sends no
+   * `iss` could get the code of another one (RFC 9700, 4.4).
+   */
+  registration(server: LoginServer, issuer: IssuerInfo, resource: string | null): Registration {
+    const redirectUri = `${this.redirectUri(server)}/${placeOfIssuer(issuer)}`
+    return { issuer: issuer.issuer, redirectUri, resource: resource ?? server.url }
   }
 
   /** Requests to the issuer of one server, closed at the end. */
@@ -94,15 +105,17 @@ export class LoginFlow {
   async begin(server: LoginServer, request: LoginRequest): Promise<PendingLogin> {
     return this.using(server, async (http) => {
       const { resource, issuer } = await this.discover(http, server, request)
-      const redirect_uri = this.redirectUri(server)
       const scopes = this.scopesFor(server, request, resource, issuer)
+      const registration = this.registration(server, issuer, resource.resource)
       const client = await this.#clientFor(http, {
         server,
         issuer,
-        redirect_uri,
+        registration,
         scopes,
         isFresh: request.isFresh,
       })
+      if (client.kind === 'given') assertSameIssuer(request.record, issuer)
+      const redirect_uri = client.kind === 'registered' ? registration.redirectUri : this.redirectUri(server)
       const { url, state, verifier } = await beginAuthorization({
         issuer,
         client,
@@ -123,6 +136,7 @@ export class LoginFlow {
         scopes,
         dpop_key: needsProof(request.challenge, issuer) ? newProofKey() : undefined,
         cookie: newId(),
+        needs_confirmation: false,
         expires_at: this.#deps.now() + LOGIN_MS,
       }
     })
@@ -183,31 +197,33 @@ export class LoginFlow {
   }
 
   /** The issuer knows the client: it has sent the browser back. */
-  answered({ issuer, redirect_uri }: PendingLogin): void {
-    this.#unanswered.delete(JSON.stringify([issuer.issuer, redirect_uri]))
+  answered({ server_id, issuer }: PendingLogin): void {
+    this.#unanswered.delete(JSON.stringify([server_id, issuer.issuer]))
   }
 
   async #clientFor(
     http: OAuthHttp,
-    { server, issuer, redirect_uri, scopes, isFresh }: ClientRequest,
+    { server, issuer, registration, scopes, isFresh }: ClientRequest,
   ): Promise<OAuthClient> {
     const given = givenIn(server, issuer)
     if (given) return given
     const document = this.#deps.clientMetadataUrl()
     if (document && issuer.client_id_metadata_document_supported) return documentClient(document)
     const { store, now } = this.#deps
-    const place = JSON.stringify([issuer.issuer, redirect_uri])
-    const kept = store.client(issuer.issuer, redirect_uri)
+    const place = JSON.stringify([server.id, issuer.issuer])
+    const kept = store.client(registration)
     const isKept = kept !== undefined && (kept.secret_expires_at ?? Number.POSITIVE_INFINITY) > now()
-    const all = [...new Set([...(kept?.scopes ?? []), ...scopes])] // another server may have the same issuer
+    const all = [...new Set([...(kept?.scopes ?? []), ...scopes])] // another server may have the same URL
     const hasAll = all.length === (kept?.scopes?.length ?? 0)
     if (isKept && hasAll && !isFresh && !this.#unanswered.has(place)) {
       this.#unanswered.add(place)
       return kept
     }
-    const registered = await registerClient(http, issuer, { redirectUri: redirect_uri, scopes: all })
+    const { redirectUri } = registration
+    const givenRedirectUri = this.redirectUri(server)
+    const registered = await registerClient(http, issuer, { redirectUri, scopes: all, givenRedirectUri })
     const client = { ...registered, scopes: all }
-    await store.saveClient(issuer.issuer, redirect_uri, client)
+    await store.saveClient(registration, client)
     this.#unanswered.delete(place)
     return client
   }
@@ -216,9 +232,24 @@ export class LoginFlow {
 interface ClientRequest {
   readonly server: LoginServer
   readonly issuer: IssuerInfo
-  readonly redirect_uri: string
+  readonly registration: Registration
   readonly scopes: readonly string[]
   readonly isFresh: boolean
+}
+
+/** The last part of the redirect URI of an issuer. */
+const placeOfIssuer = ({ issuer }: IssuerInfo): string =>
+  createHash('sha256').update(issuer).digest('base64url').slice(0, 22)
+
+/** The same of a redirect URI, or of the address to which a browser was sent. Null: it is for given clients. */
+export const placeIn = (url: string): string | null =>
+  URL.canParse(url) ? (/\/oauth\/callback\/([\w-]+)$/.exec(new URL(url).pathname)?.[1] ?? null) : null
+
+/** All given clients have one redirect URI, so each keeps the issuer of its first login. */
+function assertSameIssuer(record: LoginRecord | undefined, { issuer }: IssuerInfo): void {
+  if (record === undefined || record.issuer.issuer === issuer) return
+  const message = `The server names another issuer now: ${issuer} instead of ${record.issuer.issuer}`
+  throw new OAuthFailure('issuer_mismatch', message, 'If that is right, set oauth.issuer of the server')
 }
 
 function givenIn({ oauth }: LoginServer, issuer: IssuerInfo): OAuthClient | undefined {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
 import { anyObject } from '../../kernel/schema-fields.ts'
@@ -11,6 +11,7 @@ const MAX_FORM_BYTES = 1024
 const COOKIE_S = 600
 
 const Ticket = Type.Object({ ticket: Type.String({ pattern: '^[\\w-]{1,64}$' }) })
+const Place = Type.Object({ issuer: Type.String({ pattern: '^[\\w-]{1,64}$' }) })
 /** An issuer may add parameters of its own. */
 const Anything = anyObject()
 const OutcomeId = Type.Object({ id: Type.Optional(Type.String({ pattern: '^[\\w-]{0,64}$' })) })
@@ -38,14 +39,20 @@ export function loginPages(
 
     // No HEAD: it would use up the code. The outcome has another address, so that code and state do not stay in sight.
     const callback = { schema: { hide: true, querystring: Anything }, exposeHeadRoute: false }
-    app.get('/oauth/callback', callback, async (request, reply) => {
+    const end = async (request: FastifyRequest, reply: FastifyReply, place: string | null) => {
       const { searchParams: query } = new URL(request.raw.url ?? '', 'http://localhost')
       const name = cookieName(query.get('state'))
       const cookie = cookieIn(request.headers.cookie, name)
       if (cookie !== undefined) void reply.header('set-cookie', cookieText(name, '', 0))
-      const outcome = await logins.finish(query, { cookie }).catch(ifUnknown)
-      return reply.redirect(outcome ? `done?id=${outcome.id}` : 'done', 303)
-    })
+      const outcome = await logins.finish(query, { cookie, place }).catch(ifUnknown)
+      const done = place === null ? 'done' : '../done' // behind a proxy, the path may have more parts
+      return reply.redirect(outcome ? `${done}?id=${outcome.id}` : done, 303)
+    }
+    app.get('/oauth/callback', callback, (request, reply) => end(request, reply, null))
+    const ofIssuer = { schema: { ...callback.schema, params: Place }, exposeHeadRoute: false }
+    app.get('/oauth/callback/:issuer', ofIssuer, (request, reply) =>
+      end(request, reply, request.params.issuer),
+    )
 
     app.get('/oauth/done', { schema: { hide: true, querystring: OutcomeId } }, async (request, reply) => {
       const outcome = await logins.outcome(request.query.id ?? '')

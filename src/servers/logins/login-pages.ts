@@ -11,6 +11,7 @@ export interface Page {
 interface Planned {
   readonly server_name: string
   readonly issuer: string | null
+  readonly issuer_used_by: readonly string[]
   readonly scopes: readonly string[]
 }
 
@@ -50,7 +51,7 @@ const FORM_TARGETS = ['https:', 'http://localhost:*', 'http://127.0.0.1:*']
 const STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`
 
 /** Says where a login leads, before anything happens. Its button sends the form to the same address. */
-export function startPage({ server_name, issuer, scopes }: Planned): Page {
+export function startPage({ server_name, issuer, issuer_used_by, scopes }: Planned): Page {
   const host = issuer === null ? 'the issuer' : new URL(issuer).host
   const asked =
     scopes.length === 0
@@ -59,15 +60,23 @@ export function startPage({ server_name, issuer, scopes }: Planned): Page {
   const body = `<h1>Log in to ${escaped(server_name)}</h1>
 <p>Toolroom uses this login for the calls of all your agents.</p>
 ${asked}
-<form method="post"><button autofocus>Continue to ${escaped(host)}</button></form>
+${othersAt(host, issuer_used_by)}<form method="post"><button autofocus>Continue to ${escaped(host)}</button></form>
 <p class="muted">Nothing has happened yet. If you did not expect this page, close it.</p>`
   const targets = issuer === null ? FORM_TARGETS : [new URL(issuer).origin, ...FORM_TARGETS]
   return page(`Log in to ${server_name}`, body, ["'self'", ...targets])
 }
 
+const othersAt = (host: string, servers: readonly string[]): string =>
+  servers.length === 0
+    ? ''
+    : `<p>Toolroom is logged in there for ${servers.map((id) => `<b>${escaped(id)}</b>`).join(', ')}, too. Go on only if both belong to ${escaped(host)}.</p>`
+
 /** Says how a login ended. */
-export function donePage({ server_name, ok, tools, problem }: Omit<LoginOutcome, 'id' | 'server_id'>): Page {
+export function donePage(outcome: Omit<LoginOutcome, 'id'>): Page {
+  const { server_name, ok, account, tools, problem } = outcome
   if (!ok) return failedPage(server_name, problem)
+  const who = account === null ? '' : `<p>The account is <b>${escaped(account)}</b>.</p>`
+  if (outcome.unconfirmed) return unconfirmedPage(outcome, who)
   const title = `Logged in to ${server_name}`
   const count = tools === null ? '' : `${tools} ${tools === 1 ? 'tool is' : 'tools are'} available. `
   const reason = problem
@@ -75,7 +84,19 @@ export function donePage({ server_name, ok, tools, problem }: Omit<LoginOutcome,
     : ''
   return page(
     title,
-    `<h1><span class="ok">✓</span> ${escaped(title)}</h1>${reason}<p>${count}You can close this page.</p>`,
+    `<h1><span class="ok">✓</span> ${escaped(title)}</h1>${who}${reason}<p>${count}You can close this page.</p>`,
+  )
+}
+
+/** The login began at a page that agents can open. */
+function unconfirmedPage({ server_id, server_name }: Omit<LoginOutcome, 'id'>, who: string): Page {
+  const title = `Confirm the login to ${server_name}`
+  return page(
+    title,
+    `<h1>${escaped(title)}</h1>${who || '<p>The issuer does not name the account.</p>'}
+<p>Toolroom does not use this login yet. If it is yours, confirm it within 10 minutes: in the dashboard at
+<a href="../servers/${encodeURIComponent(server_id)}">the page of the server</a>, or with <code>toolroom login confirm ${escaped(server_id)}</code></p>
+<p class="muted">If you did not log in yourself, do nothing: nothing was sent with this account.</p>`,
   )
 }
 

@@ -51,9 +51,16 @@ export interface LoginStore {
   remove(serverId: string, audit: AuditEntry): Promise<void>
   /** Its row is gone with the server's. */
   forget(serverId: string): void
-  client(issuer: string, redirectUri: string): OAuthClient | undefined
-  saveClient(issuer: string, redirectUri: string, client: OAuthClient): Promise<void>
-  removeClient(issuer: string, redirectUri: string): Promise<void>
+  client(registration: Registration): OAuthClient | undefined
+  saveClient(registration: Registration, client: OAuthClient): Promise<void>
+  removeClient(registration: Registration): Promise<void>
+}
+
+/** What a client was registered for. An issuer may give all tokens of one client the same rights, so each resource has its own. */
+export interface Registration {
+  readonly issuer: string
+  readonly redirectUri: string
+  readonly resource: string
 }
 
 /** Tokens belong to this origin and path, this pinned issuer and this client. */
@@ -81,6 +88,10 @@ export interface LoginOutcome {
   readonly ok: boolean
   /** The number of tools, when the server could be connected. */
   readonly tools: number | null
+  /** As far as the issuer names it. */
+  readonly account: string | null
+  /** Its tokens are not used before a person has confirmed the account. */
+  readonly unconfirmed: boolean
   /** Why the login failed, or why the server could not be connected after it. */
   readonly problem: LoginProblem | null
 }

@@ -5,7 +5,7 @@ import { OAuthFailure } from '../../net/oauth/oauth-failure.ts'
 import { hidePending, type LoginContext } from './login-context.ts'
 import { bindingOf, type LoginProblem, type LoginServer } from './login-record.ts'
 import type { LoginStart } from './logins.schema.ts'
-import type { PendingLogin } from './pending-logins.ts'
+import type { PendingLogin, TicketHolder } from './pending-logins.ts'
 import { problemOf } from './refresh-attempts.ts'
 
 export interface BeginOptions {
@@ -20,6 +20,8 @@ export interface TicketView {
   readonly server_name: string
   /** Null when it could not be found out: see `problem`. */
   readonly issuer: string | null
+  /** Other servers with a login there. */
+  readonly issuer_used_by: readonly string[]
   readonly scopes: string[]
   readonly problem: LoginProblem | null
 }
@@ -37,12 +39,14 @@ export class LoginStarter {
     key: string,
     options: BeginOptions,
     by: Caller,
+    holder: TicketHolder = 'owner',
   ): Promise<{ isNew: boolean; start: LoginStart }> {
     const { deps, pending, flow, of, changed } = this.#context
     const server = await deps.server(key)
     assertPossible(server)
     const known = pending.of(server.id)
-    const isSame = !options.fresh && !options.scopes && known?.binding === bindingOf(server)
+    const isOwn = holder === 'anyone' || !known?.needs_confirmation
+    const isSame = isOwn && !options.fresh && !options.scopes && known?.binding === bindingOf(server)
     if (known && isSame) return { isNew: false, start: this.#startOf(known) }
     const login = of(server.id)
     try {
@@ -67,9 +71,9 @@ export class LoginStarter {
   }
 
   /** A ticket for the start page. It starts nothing by itself. */
-  ticketOf(id: string): { start_url: string; expires_at: number } {
+  ticketOf(id: string, by: TicketHolder = 'anyone'): { start_url: string; expires_at: number } {
     const { deps, pending } = this.#context
-    const { ticket, expires_at } = pending.ticketOf(id)
+    const { ticket, expires_at } = pending.ticketOf(id, by)
     const base = deps.publicUrl() ?? deps.address()
     return { start_url: `${base.replace(/\/$/, '')}/oauth/start/${ticket}`, expires_at }
   }
@@ -77,32 +81,53 @@ export class LoginStarter {
   /** What the start page shows. Registers nothing. */
   async describe(ticket: string): Promise<TicketView | undefined> {
     const { deps, pending, flow, of } = this.#context
-    const id = pending.serverOf(ticket)
-    if (id === undefined) return undefined
+    const found = pending.holderOf(ticket)
+    if (found === undefined) return undefined
+    const id = found.serverId
     const server = await deps.server(id)
     const common = { server_id: id, server_name: server.name, problem: null }
     const known = pending.of(id)
-    if (known) return { ...common, issuer: known.issuer.issuer, scopes: [...known.scopes] }
+    if (known) {
+      const { issuer } = known.issuer
+      return { ...common, issuer, issuer_used_by: this.#othersAt(issuer, id), scopes: [...known.scopes] }
+    }
     const login = of(id)
     const challenge = login.challengeOf(server)
     const { withoutOffline } = login
     const request = { challenge, record: login.record(server), scopes: undefined, withoutOffline }
     try {
       const { resource, issuer } = await flow.using(server, (http) => flow.discover(http, server, request))
-      return { ...common, issuer: issuer.issuer, scopes: flow.scopesFor(server, request, resource, issuer) }
+      return {
+        ...common,
+        issuer: issuer.issuer,
+        issuer_used_by: this.#othersAt(issuer.issuer, id),
+        scopes: flow.scopesFor(server, request, resource, issuer),
+      }
     } catch (error) {
-      return { ...common, issuer: null, scopes: [], problem: problemOf(error) }
+      return { ...common, issuer: null, issuer_used_by: [], scopes: [], problem: problemOf(error) }
     }
+  }
+
+  /** Other servers with a login at an issuer: a person should know when a server leads to the issuer of another one. */
+  #othersAt(issuer: string, id: string): string[] {
+    const logins = this.#context.deps.store.all()
+    return logins
+      .filter(
+        (record) => record.server_id !== id && record.issuer.issuer === issuer && record.tokens !== null,
+      )
+      .map(({ server_id }) => server_id)
   }
 
   /** The button of the start page: begins the login, or goes on with the pending one. */
   async go(ticket: string): Promise<{ authorization_url: string; cookie: string | null } | undefined> {
     const { deps, pending } = this.#context
-    const id = pending.serverOf(ticket)
-    if (id === undefined) return undefined
-    await this.begin(id, {}, { request_id: null })
+    const found = pending.holderOf(ticket)
+    if (found === undefined) return undefined
+    const { serverId: id, by } = found
+    await this.begin(id, {}, { request_id: null }, by)
     const known = pending.of(id)
     if (!known) return undefined
+    if (by === 'anyone') pending.add({ ...known, needs_confirmation: true })
     const cookie = deps.publicUrl() === null ? null : known.cookie
     return { authorization_url: known.authorization_url, cookie }
   }
@@ -115,13 +140,14 @@ export class LoginStarter {
     expires_at,
     server_id,
   }: PendingLogin): LoginStart {
-    const { start_url } = this.ticketOf(server_id)
+    const { start_url } = this.ticketOf(server_id, 'owner')
     const isPublic = this.#context.deps.publicUrl() !== null
     return {
       authorization_url: isPublic ? start_url : authorization_url, // the callback needs the cookie of the start page
       start_url,
       redirect_uri,
       issuer: issuer.issuer,
+      issuer_used_by: this.#othersAt(issuer.issuer, server_id),
       scopes: [...scopes],
       expires_at: isoTime(expires_at),
     }

@@ -29,6 +29,13 @@ export const AuthView = Type.Object({
     }),
   ),
   pending_until: orNull(Timestamp),
+  confirm_until: orNull(
+    Type.Unsafe<string>({
+      ...Timestamp,
+      description:
+        'A login that began at a page for agents has ended, and waits until then for a confirmation',
+    }),
+  ),
   error: Type.Unsafe<Type.Static<typeof LoginError> | null>({ ...LoginError, type: ['object', 'null'] }),
 })
 export type AuthView = Type.Static<typeof AuthView>
@@ -42,6 +49,9 @@ export const LoginStart = Type.Object({
   start_url: text("Toolroom's own page, which leads there"),
   redirect_uri: Type.String({ examples: ['http://127.0.0.1:8665/oauth/callback'] }),
   issuer: Type.String({ examples: ['https://auth.example.com'] }),
+  issuer_used_by: texts(
+    'Ids of other servers with a login at this issuer. Each has a registration of its own. If that is unexpected, one of them may lead to the issuer of the other',
+  ),
   scopes: Scopes,
   expires_at: Timestamp,
 })

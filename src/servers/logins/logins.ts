@@ -1,8 +1,9 @@
+import { AppError } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Authorizer } from '../../net/authorizer.ts'
 import { revokeToken } from '../../net/oauth/tokens.ts'
-import { LoginCallback } from './login-callback.ts'
+import { LoginCallback, waitingOwner } from './login-callback.ts'
 import { type LoginContext, type LoginDeps, secretsOwner } from './login-context.ts'
 import { LoginFlow } from './login-flow.ts'
 import {
@@ -51,6 +52,33 @@ export class Logins {
     return server.hasHeader ? undefined : this.#of(server.id).authorizerFor(server)
   }
 
+  /** What a person says of the account with which a login at a page for agents was finished. */
+  async confirm(key: string, isRight: boolean, by: Caller): Promise<Omit<LoginOutcome, 'id'>> {
+    const { server: find, secrets, audit, connect } = this.#deps
+    const server = await find(key)
+    const { id, name } = server
+    const waiting = this.#context.pending.take(id)
+    secrets.delete(waitingOwner(id))
+    if (!waiting)
+      throw new AppError('login_unknown', `No login at '${name}' waits for a confirmation`, {
+        hint: 'It was confirmed already, or is older than 10 minutes. Start it again',
+      })
+    const { record } = waiting
+    const account = record.tokens?.account ?? null
+    const common = { server_id: id, server_name: name, account, unconfirmed: false }
+    if (isRight && record.binding === bindingOf(server)) {
+      await this.#callback.keep(record, by)
+      return { ...common, ok: true, ...(await connect(id)) }
+    }
+    const code = isRight ? 'resource_mismatch' : 'access_denied'
+    const detail = { issuer: record.issuer.issuer, code }
+    await audit({ action: 'server_login_failed', subject: id, ...by, detail })
+    this.#changed(id)
+    await this.#revoke(server, record)
+    const message = isRight ? `'${name}' was changed after the login` : 'The account was not confirmed'
+    return { ...common, ok: false, tools: null, problem: { code, message, hint: 'Start the login again' } }
+  }
+
   begin(key: string, options: BeginOptions, by: Caller): Promise<{ isNew: boolean; start: LoginStart }> {
     return this.#starter.begin(key, options, by)
   }
@@ -67,8 +95,11 @@ export class Logins {
     return this.#starter.go(ticket)
   }
 
-  finish(query: URLSearchParams, browser: { readonly cookie: string | undefined }): Promise<LoginOutcome> {
-    return this.#callback.finish(query, browser.cookie)
+  finish(
+    query: URLSearchParams,
+    browser: { readonly cookie: string | undefined; readonly place: string | null },
+  ): Promise<LoginOutcome> {
+    return this.#callback.finish(query, browser)
   }
 
   paste(key: string, url: string, by: Caller): Promise<LoginOutcome> {
@@ -84,7 +115,12 @@ export class Logins {
   stateOf(id: string): AuthView {
     const stored = this.#deps.stored(id) ?? { oauth: undefined, hasHeader: false }
     const pending = this.#context.pending.of(id)
-    const view = { ...this.#of(id).view(stored), pending_until: pending ? isoTime(pending.expires_at) : null }
+    const waiting = this.#context.pending.waiting(id)
+    const view = {
+      ...this.#of(id).view(stored),
+      pending_until: pending ? isoTime(pending.expires_at) : null,
+      confirm_until: waiting ? isoTime(waiting.expires_at) : null,
+    }
     const text = JSON.stringify(view)
     const known = this.#views.get(id)
     if (known?.text === text) return known.view
@@ -95,6 +131,11 @@ export class Logins {
   /** The account, if the issuer names it. */
   accountOf(id: string): string | null {
     return this.#deps.store.find(id)?.tokens?.account ?? null
+  }
+
+  /** The account that waits for a confirmation, if the issuer names it. */
+  unconfirmedAccountOf(id: string): string | null {
+    return this.#context.pending.waiting(id)?.record.tokens?.account ?? null
   }
 
   needsLogin(id: string): boolean {
@@ -108,12 +149,15 @@ export class Logins {
     const server = await find(key)
     const record = store.find(server.id)
     pending.cancel(server.id)
+    const waiting = pending.take(server.id)
     await store.remove(server.id, { action: 'server_logout', subject: server.id, ...by, detail: {} })
     this.#of(server.id).settle()
-    if (record && options.client) await store.removeClient(record.issuer.issuer, flow.redirectUri(server))
+    if (record && options.client)
+      await store.removeClient(flow.registration(server, record.issuer, record.resource))
     this.#changed(server.id)
-    if (record) await this.#revoke(server, record)
+    for (const ended of [record, waiting?.record]) if (ended) await this.#revoke(server, ended)
     secrets.delete(secretsOwner(server.id))
+    secrets.delete(waitingOwner(server.id))
   }
 
   /** True when the server can be used, false after `timeoutMs`. */
@@ -188,6 +232,8 @@ export class Logins {
 
   #forget(id: string): void {
     this.#context.pending.cancel(id)
+    this.#context.pending.take(id)
+    this.#deps.secrets.delete(waitingOwner(id))
     this.#deps.store.forget(id)
     this.#servers.delete(id)
     this.#views.delete(id)

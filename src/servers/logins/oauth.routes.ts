@@ -9,7 +9,10 @@ import type { Logins } from './logins.ts'
 import { ScopeList } from './oauth-settings.ts'
 
 interface Deps {
-  readonly logins: Pick<Logins, 'begin' | 'paste' | 'stateOf' | 'accountOf' | 'logout'>
+  readonly logins: Pick<
+    Logins,
+    'begin' | 'paste' | 'confirm' | 'stateOf' | 'accountOf' | 'unconfirmedAccountOf' | 'logout'
+  >
   /** The server with this id or name. Rejects when there is none. */
   readonly find: (key: string) => Promise<{ readonly id: string }>
 }
@@ -57,8 +60,23 @@ export function oauthRoutes({ logins, find }: Deps): FastifyPluginAsyncTypebox {
     )
     app.get(path, get, async (request) => {
       const { id } = await find(request.params.id)
-      return { auth: logins.stateOf(id), account: logins.accountOf(id) }
+      const unconfirmed_account = logins.unconfirmedAccountOf(id)
+      return { auth: logins.stateOf(id), account: logins.accountOf(id), unconfirmed_account }
     })
+
+    const confirm = operation(
+      'Confirm the account of a login',
+      'A login that began at `start_url`, which agents can open, could be one of any account. Its tokens wait for this answer: they are used from then on, or revoked. A call that waits for the login goes on.',
+      {
+        params: ServerKey,
+        body: ServerLoginConfirmation,
+        response: { 200: ServerLoginOutcome },
+        errors: ['login_unknown'],
+      },
+    )
+    app.post(`${path}/confirm`, confirm, (request) =>
+      logins.confirm(request.params.id, request.body.accept, callerOf(request)),
+    )
 
     const remove = operation(
       'Log out',
@@ -91,10 +109,17 @@ const ServerLoginCallback = closed({
 })
 component({ ServerLoginCallback }, 'The address that the browser was sent to at the end of the login')
 
+const ServerLoginConfirmation = closed({
+  accept: boolean('True: the account is right, and its tokens are used. False: they are revoked'),
+})
+component({ ServerLoginConfirmation }, 'Whether the account of a login is right')
+
 const ServerLoginOutcome = Type.Object({
   server_id: ServerId,
   server_name: ServerName,
   ok: boolean('Whether there is a login now'),
+  account: textOrNull('The account, as far as the issuer names it', { examples: ['ada@example.com'] }),
+  unconfirmed: boolean('Its tokens wait for a confirmation of the account'),
   tools: orNull(integer('The number of tools; null when the server could not be used')),
   problem: problemSchema('access_denied'),
 })
@@ -103,6 +128,7 @@ component({ ServerLoginOutcome }, 'How the login ended')
 const ServerLogin = Type.Object({
   auth: AuthView,
   account: textOrNull('The account, as far as the issuer names it', { examples: ['ada@example.com'] }),
+  unconfirmed_account: textOrNull('The same of a login that waits for a confirmation'),
 })
 component({ ServerLogin }, 'The state of the login')
 

@@ -3,7 +3,7 @@ import { AppError } from '../../kernel/errors.ts'
 import type { ProofKey } from '../../net/oauth/dpop.ts'
 import type { IssuerInfo } from '../../net/oauth/issuer-metadata.ts'
 import type { OAuthClient } from '../../net/oauth/oauth-clients.ts'
-import type { LoginOutcome } from './login-record.ts'
+import type { LoginOutcome, LoginRecord } from './login-record.ts'
 
 /** A login that waits for the browser. */
 export interface PendingLogin {
@@ -21,6 +21,14 @@ export interface PendingLogin {
   readonly dpop_key: ProofKey | undefined
   /** Of the browser that came through the start page. */
   readonly cookie: string
+  /** It went through a page that agents can open, so a person has to confirm the account. */
+  readonly needs_confirmation: boolean
+  readonly expires_at: number
+}
+
+/** The tokens of a login that a person has to confirm. They are not used before. */
+export interface WaitingTokens {
+  readonly record: LoginRecord
   readonly expires_at: number
 }
 
@@ -28,6 +36,9 @@ interface Finished {
   readonly id: string
   readonly outcome: Promise<LoginOutcome>
 }
+
+/** Agents are given tickets, too. Those of the owner are given only to who has the token. */
+export type TicketHolder = 'owner' | 'anyone'
 
 export const LOGIN_MS = 10 * 60_000
 const MAX_PENDING = 64
@@ -41,6 +52,7 @@ export class PendingLogins {
   readonly #now: () => number
   readonly #pending = new Map<string, PendingLogin>()
   readonly #finished = new Map<string, Finished>()
+  readonly #waiting = new Map<string, WaitingTokens>()
   readonly #tickets = new Map<string, { readonly ticket: string; readonly expires_at: number }>()
 
   constructor(now: () => number) {
@@ -65,7 +77,7 @@ export class PendingLogins {
 
   cancel(serverId: string): void {
     this.#pending.delete(serverId)
-    this.#tickets.delete(serverId)
+    for (const by of ['anyone', 'owner']) this.#tickets.delete(`${by} ${serverId}`)
   }
 
   byState(state: string): PendingLogin | undefined {
@@ -90,18 +102,47 @@ export class PendingLogins {
     return [...this.#finished.values()].find((each) => each.id === id)?.outcome
   }
 
-  /** The ticket of a server, which opens its start page. One a server, however many calls wait for the login. */
-  ticketOf(serverId: string): { ticket: string; expires_at: number } {
-    const known = this.#tickets.get(serverId)
+  /** Replaces those that wait already. */
+  wait(serverId: string, record: LoginRecord): void {
+    this.#waiting.set(serverId, { record, expires_at: this.#now() + LOGIN_MS })
+  }
+
+  /** The tokens that wait for a confirmation. */
+  waiting(serverId: string): WaitingTokens | undefined {
+    const waiting = this.#waiting.get(serverId)
+    if (!waiting || waiting.expires_at > this.#now()) return waiting
+    this.#waiting.delete(serverId)
+    return undefined
+  }
+
+  /** The same, which do not wait any longer. */
+  take(serverId: string): WaitingTokens | undefined {
+    const waiting = this.waiting(serverId)
+    this.#waiting.delete(serverId)
+    return waiting
+  }
+
+  /**
+   * The ticket of a server, which opens its start page. One a server for all agents, however many calls wait for the login,
+   * and one for those who have the token.
+   */
+  ticketOf(serverId: string, by: TicketHolder): { ticket: string; expires_at: number } {
+    const key = `${by} ${serverId}`
+    const known = this.#tickets.get(key)
     const isValid = known !== undefined && known.expires_at > this.#now()
     const issued = { ticket: isValid ? known.ticket : newId(), expires_at: this.#now() + LOGIN_MS }
-    this.#tickets.set(serverId, issued)
+    this.#tickets.set(key, issued)
     return issued
   }
 
-  serverOf(ticket: string): string | undefined {
-    for (const [serverId, issued] of this.#tickets)
-      if (issued.ticket === ticket) return issued.expires_at > this.#now() ? serverId : undefined
+  /** Whose ticket it is. */
+  holderOf(ticket: string): { readonly serverId: string; readonly by: TicketHolder } | undefined {
+    for (const [key, issued] of this.#tickets) {
+      if (issued.ticket !== ticket) continue
+      const [by = '', serverId = ''] = key.split(' ', 2)
+      const isValid = issued.expires_at > this.#now()
+      return isValid ? { serverId, by: by === 'owner' ? 'owner' : 'anyone' } : undefined
+    }
     return undefined
   }
 }

@@ -170,7 +170,10 @@ export class ServerLogin {
     this.settle()
   }
 
-  view({ oauth, hasHeader }: Pick<LoginServer, 'oauth' | 'hasHeader'>): Omit<AuthView, 'pending_until'> {
+  view({
+    oauth,
+    hasHeader,
+  }: Pick<LoginServer, 'oauth' | 'hasHeader'>): Omit<AuthView, 'pending_until' | 'confirm_until'> {
     const record = this.#deps.store.find(this.#id)
     const isOwn = oauth?.grant === 'client_credentials'
     const state = this.#stateOf(record, hasHeader)
@@ -284,7 +287,9 @@ export class ServerLogin {
     } else if (record && code === 'invalid_client') {
       const isGiven = record.client.kind === 'given'
       if (!isGiven)
-        await this.#deps.store.removeClient(record.issuer.issuer, this.#deps.flow.redirectUri(server))
+        await this.#deps.store.removeClient(
+          this.#deps.flow.registration(server, record.issuer, record.resource),
+        )
       const refused = { ...problem, code: isGiven ? 'client_refused' : problem.code }
       await this.#saveEnded(record, refused, isGiven)
     } else if (record && code !== undefined && code !== 'unavailable') {

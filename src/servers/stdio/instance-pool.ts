@@ -1,6 +1,8 @@
 import { AppError } from '../../kernel/errors.ts'
+import type { CancelSignal } from '../../kernel/light-abort-controller.ts'
 import type { Plan } from '../../kernel/server-plan.ts'
 import type { Life, Resources, ServerState, StartOutcome } from '../../kernel/server-state.ts'
+import { within } from '../../kernel/time-limit.ts'
 import type { InstanceOwner } from '../../mcp/protocol/call-options.ts'
 import type { StdioClient } from '../../mcp/transports/stdio/stdio-client.ts'
 import type { Supervisor } from '../../supervisor/supervisor.ts'
@@ -21,7 +23,7 @@ export interface Instance {
   readonly owner: InstanceOwner
   /** Its own description and tools, which may differ from those of the shared process. */
   catalogue: DiscoveredServer | undefined
-  /** Requests in progress. */
+  /** Requests that use it, or that wait for its start. Meanwhile it is not ended to make room, nor because it is idle. */
   calls: number
   usedAt: number
 }
@@ -30,6 +32,21 @@ interface Deps {
   readonly engine: Engine
   readonly onChange: (serverId: string) => void
 }
+
+/** A request that waits until there is room for an instance. */
+interface Turn {
+  /** How long it waits at most. */
+  readonly timeoutMs: number
+  readonly signal: CancelSignal | undefined
+  /** Called when it begins to wait, and every few seconds. */
+  readonly onWaiting: () => void
+  /** Throws when the server is not to be started any more. */
+  readonly admit: () => void
+}
+
+/** Of one server. More requests are refused at once. */
+const MAX_WAITING = 100
+const SAY_EVERY_MS = 5000
 
 const NONE: ReadonlyMap<string, Instance> = new Map()
 /** The process of an instance has ended, or is not started again. */
@@ -44,6 +61,8 @@ export class InstancePool {
   readonly #onChange: (serverId: string) => void
   readonly #byId = new Map<string, Instance>()
   readonly #byServer = new Map<string, ReadonlyMap<string, Instance>>()
+  /** By server: requests that wait for their turn, the one that waits longest first. */
+  readonly #waiting = new Map<string, (() => void)[]>()
   #lastNumber = 0
 
   constructor({ engine, onChange }: Deps) {
@@ -60,11 +79,42 @@ export class InstancePool {
     return this.#byServer.get(serverId) ?? NONE
   }
 
-  /** The instance of an owner. A new one has to be started. Throws when the server has no room for another one. */
-  open(server: Server, owner: InstanceOwner, planOf: (server: Server) => Plan): Instance {
+  /**
+   * Holds the instance of an owner while `use` runs. A new one has to be started. When the server has no room for another
+   * one, waits until one of them is not used any more, and rejects when none is in time.
+   */
+  async holding<R>(
+    server: Server,
+    owner: InstanceOwner,
+    { planOf, turn }: { readonly planOf: (server: Server) => Plan; readonly turn: Turn },
+    use: (instance: Instance) => Promise<R>,
+  ): Promise<R> {
+    const instance = this.#open(server, owner, planOf) ?? (await this.#turnOf(server, owner, planOf, turn))
+    const release = this.#engine.keepAwake(instance.id)
+    try {
+      return await use(instance)
+    } finally {
+      instance.calls -= 1
+      instance.usedAt = performance.now()
+      release()
+      this.#endIfOver(instance)
+      if (instance.calls === 0) this.#next(server.id)
+    }
+  }
+
+  /** The instance of an owner, used from now on. Undefined when the server has no room for another one. */
+  #open(
+    server: Server,
+    owner: InstanceOwner,
+    planOf: (server: Server) => Plan,
+    isNext = false,
+  ): Instance | undefined {
     const known = this.of(server.id).get(owner.id)
-    if (known) return known
-    this.#makeRoom(server)
+    if (known) {
+      known.calls += 1
+      return known
+    }
+    if ((this.#waiting.has(server.id) && !isNext) || !this.#makeRoom(server)) return undefined
     this.#lastNumber += 1
     const number = String(this.#lastNumber)
     const instance: Instance = {
@@ -73,7 +123,7 @@ export class InstancePool {
       serverId: server.id,
       owner,
       catalogue: undefined,
-      calls: 0,
+      calls: 1,
       usedAt: performance.now(),
     }
     const plan = planOf(server)
@@ -91,7 +141,7 @@ export class InstancePool {
   /** To be called when the state of an instance has changed. It runs once: the next request opens a new one. */
   onState(instance: Instance, status: ServerState['status']): void {
     if (ENDED.includes(status))
-      setImmediate(() => void this.end(instance)) // the outcome of a start is answered first
+      setImmediate(() => this.#endIfOver(instance)) // the outcome of a start is answered first
     else this.#onChange(instance.serverId)
   }
 
@@ -116,32 +166,64 @@ export class InstancePool {
     await Promise.all([this.#endAll(serverId), this.#engine.remove(serverId)])
   }
 
-  /** Sends a request to an instance, which is not ended meanwhile to make room for another one. */
-  async using<R>(instance: Instance, request: (client: StdioClient) => Promise<R>): Promise<R> {
-    instance.calls += 1
-    try {
-      return await this.#engine.using(instance.id, request)
-    } finally {
-      instance.calls -= 1
-      instance.usedAt = performance.now()
-    }
-  }
-
-  /** At the limit, the instance that has been unused for the longest time ends. */
-  #makeRoom({ id, name, max_instances }: Server): void {
+  /** At the limit, the instance that has been unused for the longest time ends. False when all of them are in use. */
+  #makeRoom({ id, max_instances }: Server): boolean {
     const instances = [...this.of(id).values()]
-    if (instances.length < max_instances) return
+    if (instances.length < max_instances) return true
     const [idlest] = instances
       .filter(({ calls }) => calls === 0)
       .toSorted((one, other) => one.usedAt - other.usedAt)
     if (idlest) void this.end(idlest)
-    else
-      throw new AppError('limit_reached', `All ${max_instances} instances of '${name}' are busy`, {
-        hint: 'Raise max_instances of the server, or call it again later',
-      })
+    return idlest !== undefined
+  }
+
+  async #turnOf(
+    server: Server,
+    owner: InstanceOwner,
+    planOf: (server: Server) => Plan,
+    { timeoutMs, signal, onWaiting, admit }: Turn,
+  ): Promise<Instance> {
+    const queue = this.#waiting.get(server.id) ?? []
+    if (queue.length >= MAX_WAITING) throw allBusy(server)
+    this.#waiting.set(server.id, queue)
+    const deadline = performance.now() + timeoutMs
+    const saying = setInterval(onWaiting, SAY_EVERY_MS)
+    let wake = () => {}
+    const entry = () => wake()
+    queue.push(entry)
+    try {
+      onWaiting()
+      for (;;) {
+        const isNext = queue[0] === entry
+        const opened = this.#open(server, owner, planOf, isNext)
+        if (opened) return opened
+        const left = deadline - performance.now()
+        const changed = new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        if (left <= 0 || (await within(changed, left, signal)) === 'late') throw allBusy(server)
+        admit()
+      }
+    } finally {
+      clearInterval(saying)
+      queue.splice(queue.indexOf(entry), 1)
+      if (queue.length === 0) this.#waiting.delete(server.id)
+      else this.#next(server.id)
+    }
+  }
+
+  /** Lets the waiting requests of a server look whether it is their turn. */
+  #next(serverId: string): void {
+    for (const look of [...(this.#waiting.get(serverId) ?? [])]) look()
+  }
+
+  /** An instance that has ended is not started again, unless a request already waits for that. */
+  #endIfOver(instance: Instance): void {
+    if (instance.calls === 0 && ENDED.includes(this.#engine.statusOf(instance.id))) void this.end(instance)
   }
 
   async #endAll(serverId: string): Promise<void> {
+    this.#next(serverId)
     await Promise.all([...this.of(serverId).values()].map((instance) => this.end(instance)))
   }
 
@@ -154,9 +236,15 @@ export class InstancePool {
     if (owners.size > 0) this.#byServer.set(serverId, owners)
     else this.#byServer.delete(serverId)
     this.#onChange(serverId)
+    this.#next(serverId)
     await this.#engine.remove(id)
   }
 }
+
+const allBusy = ({ name, max_instances }: Server): AppError =>
+  new AppError('limit_reached', `All ${max_instances} instances of '${name}' are busy`, {
+    hint: 'Raise max_instances of the server, or call it again later',
+  })
 
 export function sumOf(all: readonly (Resources | null)[]): Resources | null {
   let sum: Resources | null = null

@@ -32,6 +32,9 @@ const RECOVERING: readonly string[] = ['backoff', 'stopping', 'running']
 /** A call does not start the server. */
 const NOT_STARTED: readonly string[] = ['stopped', 'failed']
 
+/** Enough for a request that needs nothing but a running process. */
+const RUNNING = async () => {}
+
 /** A request that may have to wait for the start of the server. */
 type Waiting = Pick<ToolCall, 'options' | 'timeout_s' | 'waits'>
 
@@ -87,34 +90,37 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
       const timed = { timeoutMs: Math.max(1, deadline - times.sentAt), ...options }
       return this.#using(instance, (client) => client.call(tool, args, timed))
     }
-    const start = async (times: CallTimes) => {
+    const start = (times: CallTimes) => {
       const before = performance.now()
-      const instance = await this.#started(call)
-      if (!instance) refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
-      times.start_ms = performance.now() - before
-      return send(times, instance)
+      return this.#started(call, (instance) => {
+        if (!instance) refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
+        times.start_ms = performance.now() - before
+        return send(times, instance)
+      })
     }
     return calls.record(server, call, (times) => {
       const isRunning = this.deps.engine.clientOf(this.id) !== undefined
       if (!isRunning) this.#lifeFor(call)
-      const own = this.#instanceFor(options.client)
-      if (!own) refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
-      return isRunning && !own ? send(times, undefined) : start(times)
+      const owner = this.#ownerFor(options.client)
+      if (!owner) refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
+      return isRunning && !owner ? send(times, undefined) : start(times)
     })
   }
 
   async relay(request: RelayedRequest): Promise<CallResult> {
     const { method, params, options } = request
     const deadline = performance.now() + requestMs(request, this.server.timeouts)
-    const instance = await this.#started(request)
-    const timed = { timeoutMs: Math.max(1, deadline - performance.now()), ...options }
-    return this.#using(instance, (client) => client.relay(method, params, timed))
+    return this.#started(request, (instance) => {
+      const timed = { timeoutMs: Math.max(1, deadline - performance.now()), ...options }
+      return this.#using(instance, (client) => client.relay(method, params, timed))
+    })
   }
 
   async refresh(request: Waiting): Promise<void> {
     const { engine } = this.deps
     if (!engine.life(this.id).client) {
-      if (!this.catalogue) await this.#started({ ...request, options: { signal: request.options.signal } }) // which lists the tools
+      if (!this.catalogue)
+        await this.#started({ ...request, options: { signal: request.options.signal } }, RUNNING) // which lists the tools
       if (this.catalogue) return
     }
     await engine.using(this.id, (client) => client.refresh(LIST_MS))
@@ -125,15 +131,15 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
     if (catalogue?.protocol_version === MODERN_VERSION) return catalogue.capabilities
     if (catalogue?.modern_capabilities !== undefined) return catalogue.modern_capabilities ?? undefined
     const { engine, catalogues } = this.deps
-    await this.#started({ options: {}, waits })
+    await this.#started({ options: {}, waits }, RUNNING)
     const found = await engine.using(this.id, (running) => running.modernCapabilities())
     if (found !== undefined) catalogues.learnModern(this.id, found)
     return found ?? undefined
   }
 
   openFor(client: CallingClient): Promise<DiscoveredServer | undefined> | undefined {
-    if (this.server.sharing === 'per_agent' || !this.#instanceFor(client)) return undefined
-    return this.#started({ options: { client }, waits: true }).then((own) => own?.catalogue)
+    if (this.server.sharing === 'per_agent' || !this.#ownerFor(client)) return undefined
+    return this.#started({ options: { client }, waits: true }, async (own) => own?.catalogue)
   }
 
   ownCatalogue(client: CallingClient): DiscoveredServer | undefined {
@@ -157,18 +163,16 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
   }
 
   #using<R>(instance: Instance | undefined, request: (client: StdioClient) => Promise<R>): Promise<R> {
-    const { engine, instances } = this.deps
-    return instance ? instances.using(instance, request) : engine.using(this.id, request)
+    return this.deps.engine.using(instance?.id ?? this.id, request)
   }
 
-  /** The instance that runs for this client alone. Undefined when the client shares the server with others. */
-  #instanceFor(client: CallingClient | undefined): Instance | undefined {
+  /** Who the client is to a process that runs for it alone. Undefined when it shares the server with others. */
+  #ownerFor(client: CallingClient | undefined): InstanceOwner | undefined {
     const { sharing } = this.server
     if (!client || sharing === 'shared') return undefined
     if (sharing === 'auto' && this.#isShared(client)) return undefined
     if (NOT_STARTED.includes(this.status)) return undefined // the error of the shared process says why
-    const owner = sharing === 'per_agent' ? this.#agentOwner(client) : client.owner
-    return this.deps.instances.open(this.server, owner, this.deps.planOf)
+    return sharing === 'per_agent' ? this.#agentOwner(client) : client.owner
   }
 
   /** A session that has used the shared process stays with it, because the process may keep its state. */
@@ -197,22 +201,41 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
     return life
   }
 
-  /** Resolves when the process that serves the client is running, with its instance. */
-  async #started(call: Waiting): Promise<Instance | undefined> {
+  /** Calls `use` when the process that serves the client is running, with its instance, which stays meanwhile. */
+  async #started<R>(call: Waiting, use: (instance: Instance | undefined) => Promise<R>): Promise<R> {
     const timeoutMs = startWaitMs(call, this.server.timeouts)
     const life = this.#lifeFor(call)
     const { client, signal } = call.options
-    const { engine } = this.deps
-    if (!this.#instanceFor(client)) {
+    const { engine, instances, planOf } = this.deps
+    if (!this.#ownerFor(client)) {
       if (!life.client && (life.state.status !== 'running' || call.waits))
         await this.#settled(engine.wake(this.id, timeoutMs), timeoutMs, signal)
     }
-    const own = this.#instanceFor(client) // the start may have shown that the server depends on its client
-    if (own && !engine.life(own.id).client) {
-      await this.#settled(engine.start(own.id), timeoutMs, signal)
-      await own.owner.onStarted?.(this.id)
+    const owner = this.#ownerFor(client) // the start may have shown that the server depends on its client
+    if (!owner) return use(undefined)
+    const turn = {
+      timeoutMs,
+      signal,
+      onWaiting: this.#waitingFor(call.options),
+      admit: () => void this.#lifeFor(call),
     }
-    return own
+    return instances.holding(this.server, owner, { planOf, turn }, async (own) => {
+      if (!engine.life(own.id).client) {
+        await this.#settled(engine.start(own.id), timeoutMs, signal)
+        await own.owner.onStarted?.(this.id)
+      }
+      return use(own)
+    })
+  }
+
+  /** Tells the client that its call waits for its turn, in steps that stay below the progress of the server. */
+  #waitingFor({ onProgress }: Waiting['options']): () => void {
+    const message = `All instances of '${this.server.name}' are busy: the call waits for its turn`
+    let step = 0
+    return () => {
+      onProgress?.({ progress: step / 1000, message })
+      step += 1
+    }
   }
 
   async #settled(

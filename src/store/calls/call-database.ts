@@ -43,6 +43,12 @@ export class CallDatabase {
     return this.#blocks.all[0]?.last_id ?? 0
   }
 
+  /** When the newest call began. */
+  get newestAt(): number | undefined {
+    const times = this.#blocks.all.map(({ max_at }) => max_at)
+    return times.length === 0 ? undefined : times.reduce((a, b) => Math.max(a, b))
+  }
+
   append(blocks: readonly NewBlock[]): void {
     this.#blocks.add(blocks)
     while (this.#blocks.rows > this.#limits.maxRows && this.#dropOldestBlock());

@@ -194,7 +194,7 @@ test('calls and payloads survive a restart, and payloads are deleted when they a
 
 test('calls older than 30 days and payloads older than 7 days are deleted, at most a tenth at once, however far the clock jumps', async () => {
   let now = CALLS_FROM
-  const { store, page } = openStore({ now: () => now })
+  const { store, page } = openStore({ now: () => now, steady: () => now })
   for (let n = 1; n <= 20; n += 1) {
     await append(
       store,
@@ -214,6 +214,49 @@ test('calls older than 30 days and payloads older than 7 days are deleted, at mo
   }
   expect(await rows()).toBe(61)
   expect(await store.payload(1000)).toBeUndefined()
+})
+
+test('a clock that is ahead at a start deletes nothing by age before it is confirmed, by a later start or by a day', async () => {
+  const DAY = 24 * 3_600_000
+  const path = join(ownFolder(), 'calls.db')
+  const clock = { now: CALLS_FROM, steady: 0 }
+  const open = () => openStore({ path, now: () => clock.now, steady: () => clock.steady })
+  const oldCalls = async (store: SqliteCallStore) =>
+    (await store.page({ filter: { until: CALLS_FROM + DAY }, limit: 1, before: null })).total
+  const usual = open()
+  for (let n = 1; n <= 5; n += 1)
+    await append(
+      usual.store,
+      Array.from({ length: 300 }, (_, at) => callOf({ call_id: n * 1000 + at })),
+    )
+  await usual.store.savePayloads([{ call_id: 1000, at: CALLS_FROM, sealed: 'x' }])
+  await usual.store.close()
+
+  clock.now += 400 * DAY
+  const ahead = open()
+  const later = async (store: SqliteCallStore, hours: number, from: number) => {
+    for (let hour = 0; hour < hours; hour += 1) {
+      clock.now += 3_700_000
+      clock.steady += 3_700_000
+      await append(store, [callOf({ call_id: from + hour, started_at: clock.now })])
+    }
+  }
+  await later(ahead.store, 22, 100_000)
+  expect([await oldCalls(ahead.store), await ahead.store.payload(1000)]).toEqual([1500, 'x'])
+  await ahead.store.close()
+
+  const confirmed = open()
+  await later(confirmed.store, 1, 200_000)
+  expect(await oldCalls(confirmed.store)).toBeLessThan(1500)
+  await confirmed.store.close()
+
+  clock.now += 400 * DAY
+  const again = open()
+  const before = await oldCalls(again.store)
+  await later(again.store, 23, 300_000)
+  expect(await oldCalls(again.store)).toBe(before)
+  await later(again.store, 2, 400_000)
+  expect(await oldCalls(again.store)).toBeLessThan(before ?? 0)
 })
 
 test('payloads take at most their space on disk, and the oldest ones make room', async () => {

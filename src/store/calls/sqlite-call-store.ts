@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import { AppError, diskFull } from '../../kernel/errors.ts'
+import { ClockTrust, sinceBoot } from '../../kernel/time.ts'
 import type {
   CallPage,
   CallPageRequest,
@@ -22,6 +23,8 @@ export interface CallStoreOptions {
   /** Called when the file cannot be used: it was replaced by an empty one, or the history is kept in memory. */
   readonly onTrouble: (message: string) => void
   readonly now?: () => number
+  /** Milliseconds of a clock that never jumps. */
+  readonly steady?: () => number
   readonly limits?: Partial<Limits>
 }
 
@@ -43,6 +46,7 @@ export class SqliteCallStore implements CallStore {
   readonly #queue = new BlockQueue((blocks) => this.appendBlocks(blocks))
   #connection: Connection
   #database: CallDatabase
+  readonly #clock: ClockTrust
   #trimAt = -Infinity
   #closed = false
 
@@ -51,6 +55,7 @@ export class SqliteCallStore implements CallStore {
     this.#now = options.now ?? Date.now
     this.#connection = openCallFile(options.path, options.onTrouble)
     this.#database = this.#read()
+    this.#clock = new ClockTrust(this.#now(), options.steady ?? sinceBoot, this.#database.newestAt)
   }
 
   async highestId(): Promise<number> {
@@ -70,7 +75,7 @@ export class SqliteCallStore implements CallStore {
       blocks.reduce((sum, block) => sum + bytesOf(block), 0),
       () => this.#database.append(blocks),
     )
-    if (this.#now() < this.#trimAt) return
+    if (!this.#clock.trusts(this.#now()) || this.#now() < this.#trimAt) return
     this.#trimAt = this.#now() + TRIM_EVERY_MS
     this.#use(() => this.#database.trim(this.#now()))
   }

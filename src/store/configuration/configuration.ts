@@ -273,6 +273,7 @@ function appErrorOf(error: unknown): unknown {
     case 'damaged':
     case 'io':
     case 'read_only':
+    case 'not_opened':
       return new AppError('store_damaged', 'The database cannot be read or written', { cause: error })
     case undefined:
       return error

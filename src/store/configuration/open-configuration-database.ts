@@ -64,8 +64,16 @@ function inspect(sqlite: Sqlite, mayBeEmpty: boolean): string | Error | undefine
     return undefined
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    const busy = sqliteErrorKind(error) === 'busy'
-    return busy ? new StartError('folder_in_use', 'Another program has locked the database', error) : why
+    switch (sqliteErrorKind(error)) {
+      case 'busy':
+        return new StartError('folder_in_use', 'Another program has locked the database', error)
+      case 'read_only':
+      case 'not_opened':
+      case 'full': // the file is as it was: there is nothing to set aside
+        return error instanceof Error ? error : new Error(why)
+      default:
+        return why
+    }
   }
 }
 

@@ -125,7 +125,7 @@ export interface Tables {
   }
   /** OAuth clients that Toolroom registered. */
   oauth_clients: {
-    /** JSON: the issuer and the redirect URI. */
+    /** JSON: the issuer, the redirect URI and the resource. Older rows have no resource, and are not used. */
     id: string
     sealed: string
   }

@@ -48,7 +48,11 @@ export class SqliteLogStore implements LogStore {
   constructor(options: LogOptions) {
     this.#options = options
     this.maxBatchBytes = sizesFor(options.maxBytes).step
-    this.#database = new LogDatabase(options)
+    try {
+      this.#database = new LogDatabase(options)
+    } catch (error) {
+      this.#report(asError(appErrorOf(error))) // every call tries again, and the call history works without the log
+    }
     this.#scheduleMaintenance()
   }
 
@@ -193,9 +197,11 @@ export class SqliteLogStore implements LogStore {
   #report(error: unknown): void {
     if (performance.now() - this.#reportedAt < REPORT_EVERY_MS) return
     this.#reportedAt = performance.now()
-    this.#options.onError(error instanceof Error ? error : new Error(String(error)))
+    this.#options.onError(asError(error))
   }
 }
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
 
 /** Maps SQLite errors that a caller can act on to error codes; returns other errors unchanged. */
 function appErrorOf(error: unknown): unknown {
@@ -211,7 +217,20 @@ function appErrorOf(error: unknown): unknown {
       })
     case 'full':
       return diskFull('The disk is full: the log could not be changed', error)
+    case 'io':
+    case 'read_only':
+    case 'not_opened':
+      return notWritable(error)
     default:
-      return error
+      return isFileError(error) ? notWritable(error) : error
   }
 }
+
+const notWritable = (cause: unknown): AppError =>
+  new AppError('store_damaged', `The log cannot be read or written: ${asError(cause).message}`, {
+    hint: 'Make logs.db and its folder writable for the user of Toolroom. The log works again at once',
+    cause,
+  })
+
+/** Of the file system, such as EACCES or EROFS. */
+const isFileError = (error: unknown): boolean => error instanceof Error && 'syscall' in error

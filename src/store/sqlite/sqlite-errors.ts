@@ -1,4 +1,4 @@
-type SqliteErrorKind = 'busy' | 'read_only' | 'io' | 'damaged' | 'full'
+type SqliteErrorKind = 'busy' | 'read_only' | 'io' | 'damaged' | 'full' | 'not_opened'
 
 /** The kind of SQLite error; undefined for every other error. */
 export function sqliteErrorKind(error: unknown): SqliteErrorKind | undefined {
@@ -14,6 +14,7 @@ const BY_CODE = new Map<number, SqliteErrorKind>([
   [10, 'io'],
   [11, 'damaged'],
   [13, 'full'],
+  [14, 'not_opened'],
   [26, 'damaged'],
 ])
 
@@ -25,5 +26,6 @@ const BY_MESSAGE = new Map<string, SqliteErrorKind>([
   ['disk I/O error', 'io'],
   ['database disk image is malformed', 'damaged'],
   ['database or disk is full', 'full'],
+  ['unable to open database file', 'not_opened'],
   ['file is not a database', 'damaged'],
 ])

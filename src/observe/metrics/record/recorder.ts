@@ -1,11 +1,11 @@
-import { uptime } from 'node:os'
 import { AppError } from '../../../kernel/errors.ts'
 import type { FactBus, Facts } from '../../../kernel/fact-bus.ts'
+import { ClockTrust, sinceBoot } from '../../../kernel/time.ts'
 import { DAY_MS, History, RollingWindow, type Visit, WINDOWS, type WindowName } from '../metric-history.ts'
 import type { Check, Level, MetricsStore } from '../metrics-store.ts'
 import { atEveryLevel, ServerAvailability } from '../server-availability.ts'
 import { type Sample, Tally } from '../sketch/metric-cells.ts'
-import { ClockTrust, Retention } from './retention.ts'
+import { Retention } from './retention.ts'
 import { MAX_SERIES, type Series, type SeriesKey, SeriesTable } from './series-table.ts'
 
 interface RecorderDeps {
@@ -26,7 +26,6 @@ export interface Event extends SeriesKey, Sample {}
 
 const FLUSH_EVERY_MS = 10_000
 const MAX_NAME_LENGTH = 256
-const sinceBoot = (): number => uptime() * 1000
 
 /** Counts events. Events of the current second are collected in one tally, then added to the history and all windows. */
 export class Recorder {

@@ -37,6 +37,15 @@ export async function loginRefused(id: string): Promise<string | undefined> {
   }
 }
 
+/** Says whether the account of a login that an agent led to is right. */
+export function useConfirmLogin() {
+  return useMutation({
+    mutationFn: ({ id, accept }: { readonly id: string; readonly accept: boolean }) =>
+      api().post('/api/http-servers/{id}/login/confirm', { path: { id }, body: { accept } }),
+    onSettled: refresh,
+  })
+}
+
 export function useSignOut() {
   return useMutation({
     mutationFn: (id: string): Promise<unknown> =>

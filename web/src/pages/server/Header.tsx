@@ -11,7 +11,7 @@ import { StatusText } from '../../parts/marks/StatusText.tsx'
 import { useNow } from '../../parts/marks/Time.tsx'
 import { exitText } from '../../parts/server/cause.ts'
 import { ServerMenu } from '../../parts/server/ServerMenu.tsx'
-import { canSignIn, SignIn, SignOut } from '../../parts/server/SignIn.tsx'
+import { ConfirmLogin, canSignIn, SignIn, SignOut } from '../../parts/server/SignIn.tsx'
 import { useSearchState } from '../../url/search-state.ts'
 import { t } from './messages.ts'
 import css from './Server.module.css'
@@ -124,6 +124,7 @@ function RemoteActions({ server, edit }: ActionsProps<Extract<Server, { type: 'h
   return (
     <>
       {edit}
+      {server.auth.confirm_until !== null && <ConfirmLogin server={server} />}
       {isSignedIn && <SignOut server={server} />}
       {canSignIn(server) && !isSignedIn && <SignIn server={server} />}
       <Act icon="scan" changes busy={test.isPending} onClick={check}>

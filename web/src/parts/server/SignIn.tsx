@@ -1,5 +1,11 @@
 import type { HttpServer } from '../../data/api.ts'
-import { loginRefused, useSignIn, useSignOut } from '../../data/server/server-login.ts'
+import {
+  loginRefused,
+  useConfirmLogin,
+  useServerLogin,
+  useSignIn,
+  useSignOut,
+} from '../../data/server/server-login.ts'
 import { Act } from '../controls/Act.tsx'
 import { showDone, showFailure } from '../controls/toasts.tsx'
 import { t } from './messages.ts'
@@ -44,6 +50,34 @@ export function SignIn({ server, size = 'sm' }: Props) {
     <Act size={size} changes busy={signIn.isPending} onClick={begin}>
       {isAgain ? t('signInAgain') : t('signIn')}
     </Act>
+  )
+}
+
+/** A login that an agent led to waits until a person has seen its account. */
+export function ConfirmLogin({ server, size = 'sm' }: Props) {
+  const { data } = useServerLogin(server.id, true)
+  const confirm = useConfirmLogin()
+  const account = data?.unconfirmed_account ?? t('unnamedAccount')
+  const answer = (accept: boolean) =>
+    confirm.mutate(
+      { id: server.id, accept },
+      {
+        onSuccess: ({ problem }) =>
+          accept && problem
+            ? showFailure(new Error(problem.message))
+            : showDone(t(accept ? 'confirmed' : 'rejected', { account })),
+        onError: (error) => showFailure(error),
+      },
+    )
+  return (
+    <>
+      <Act size={size} look="main" changes busy={confirm.isPending} onClick={() => answer(true)}>
+        {t('confirmLogin', { account })}
+      </Act>
+      <Act size={size} look="quiet" changes busy={confirm.isPending} onClick={() => answer(false)}>
+        {t('rejectLogin')}
+      </Act>
+    </>
   )
 }
 

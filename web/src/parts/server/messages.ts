@@ -20,6 +20,11 @@ export const t = texts('server-parts', {
   signInAgain: 'Sign in again',
   signOut: 'Sign out',
   signedOut: 'Signed out of {name}',
+  confirmLogin: 'Confirm {account}',
+  rejectLogin: 'Not my account',
+  unnamedAccount: 'the account',
+  confirmed: 'Signed in as {account}',
+  rejected: '{account} is not used',
   opened: 'Sign in on the new tab',
   openedText:
     'This page notices when you are done. If no tab opened, allow pop-ups for this page and try again.',

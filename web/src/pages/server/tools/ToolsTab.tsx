@@ -99,6 +99,9 @@ export function ToolsTab({ server }: { readonly server: Server }) {
       {data.source === 'cache' && (
         <p className="muted sm">{t('fromCache', { time: seconds(data.fetched_at) })}</p>
       )}
+      {server.type === 'stdio' && server.sharing === 'auto' && server.sharing_reason !== null && (
+        <p className="muted sm">{t('learned', { reason: server.sharing_reason })}</p>
+      )}
       {data.truncated && <p className="warn sm">{t('truncated')}</p>}
     </div>
   )

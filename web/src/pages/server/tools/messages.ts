@@ -17,6 +17,7 @@ export const t = texts('server-tools', {
   writes: 'writes',
   held: 'held',
   fromCache: 'As the server listed them at {time}; it is not running now.',
+  learned: '{reason}, so each further session gets a process of its own.',
   truncated: 'The server offers more tools than Toolroom lists.',
   none: 'No tool matches',
   noneText: 'Change the filter to see the others.',
