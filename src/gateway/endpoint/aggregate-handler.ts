@@ -118,9 +118,8 @@ export class AggregateHandler {
 
   /** Remembers the resources that a result mentions, and replaces their URIs by those that the agent uses. All other bytes stay. */
   #withNames(serverId: string, result: CallResult, nameOf: (uri: string) => string): CallResult {
-    const renamed = this.#deps.catalogues.owners.record(serverId, result.value, nameOf)
-    if (renamed === result.value) return result
-    return CallResult.of(rewritten(new RawJson(result.bytes, result.value), renamed))
+    const renamed = this.#deps.catalogues.owners.record(serverId, result.raw, nameOf)
+    return renamed instanceof RawJson ? new CallResult(Buffer.from(renamed.json)) : result
   }
 
   #promptNamed(name: string, { agentType, era }: RequestContext) {

@@ -29,7 +29,7 @@ export class RawJson {
 export class UnparsedJson extends RawJson {
   constructor(json: string | Buffer) {
     super(json, undefined)
-    Object.defineProperty(this, 'value', { get: () => JSON.parse(String(json)) })
+    Object.defineProperty(this, 'value', { get: () => parsedOr(String(json), undefined) })
   }
 
   override get isParsed(): boolean {
@@ -72,7 +72,7 @@ export function bytesIn(json: unknown): number {
 export function partAt(json: Buffer, start: number, end: number): RawJson {
   if (end - start > SMALL_BYTES) return new UnparsedJson(rawAt(json, start, end, undefined).json)
   const text = json.toString('utf8', start, end)
-  return new RawJson(text, JSON.parse(text))
+  return new RawJson(text, parsedOr(text, undefined))
 }
 /** The objects of JSON up to this size take little memory. */
 const SMALL_BYTES = 2048
@@ -300,6 +300,39 @@ export function itemsOf(json: Buffer, from: number, most = Number.POSITIVE_INFIN
   return items
 }
 
+/** Some members of an object, as they were written, in one pass. Those that it lacks are undefined. */
+export function membersWith<N extends string>(
+  object: unknown,
+  names: readonly N[],
+): Partial<Record<N, unknown>> {
+  const found: Partial<Record<N, unknown>> = {}
+  if (!(object instanceof UnparsedJson)) {
+    for (const name of names) found[name] = memberOf(object, name)
+    return found
+  }
+  const bytes = bytesOf(object.json)
+  if (bytes[0] !== OPEN_BRACE) return found
+  const members = membersOf(bytes, 0)
+  for (let at = 0; at < members.length; at += 4) {
+    const isEscaped = (members[at] ?? 0) < 0
+    const decoded = isEscaped ? memberName(bytes, members, at) : undefined
+    const name = isEscaped
+      ? names.find((each) => each === decoded)
+      : names.find((each) => memberNamed(bytes, members, each, at, at) === at)
+    if (name !== undefined) found[name] = partAt(bytes, members[at + 2] ?? 0, members[at + 3] ?? 0)
+  }
+  return found
+}
+
+/** The first items of a list, as they were written. Empty for any other JSON. */
+export function itemsIn(list: unknown, most: number): RawJson[] {
+  const bytes = list instanceof RawJson ? bytesOf(list.json) : Buffer.from(JSON.stringify(list) ?? 'null')
+  if (bytes[0] !== OPEN_BRACKET) return []
+  return itemsOf(bytes, 0, most)
+    .slice(0, most)
+    .map(({ start, end }) => partAt(bytes, start, end))
+}
+
 /** The range without whitespace at both ends. */
 export function trimmed(json: Buffer, range: ByteRange): ByteRange {
   let { start, end } = range
@@ -318,5 +351,14 @@ const NEAR = 64
 
 function keyOf(json: Buffer, start: number, end: number): string {
   const text = json.toString('utf8', start + 1, end - 1)
-  return text.includes('\\') ? JSON.parse(`"${text}"`) : text
+  return text.includes('\\') ? String(parsedOr(`"${text}"`, text)) : text
+}
+
+/** The strings of a large result are not examined, so that they may be invalid. */
+function parsedOr(json: string, otherwise: unknown): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return otherwise
+  }
 }
