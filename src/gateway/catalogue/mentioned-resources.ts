@@ -1,6 +1,6 @@
+import { itemsOf } from '../../mcp/protocol/json-scan.ts'
 import {
   isObjectJson,
-  itemsOf,
   memberOf,
   membersWith,
   partAt,

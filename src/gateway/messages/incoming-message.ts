@@ -12,6 +12,7 @@ import {
 
 import type { Params } from '../../mcp/protocol/call-options.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
+import { memberNamed, membersOf } from '../../mcp/protocol/json-scan.ts'
 import {
   CODES,
   LEGACY_SERVER_VERSIONS,
@@ -21,9 +22,7 @@ import {
 } from '../../mcp/protocol/mcp-constants.ts'
 import {
   LARGE_BYTES,
-  memberNamed,
   memberOf,
-  membersOf,
   partAt,
   plainOf,
   RawJson,

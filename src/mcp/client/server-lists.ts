@@ -1,7 +1,8 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { isMethodNotFound } from '../protocol/call-failure.ts'
+import { itemsOf } from '../protocol/json-scan.ts'
 import { type Definition, keepText, type ListKind } from '../protocol/listed-definitions.ts'
-import { itemsOf, rawMember } from '../protocol/raw-json.ts'
+import { rawMember } from '../protocol/raw-json.ts'
 import type { Requester } from './json-rpc-peer.ts'
 
 export interface ToolList extends Omit<Pages, 'items'> {

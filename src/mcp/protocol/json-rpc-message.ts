@@ -6,20 +6,9 @@ import {
   isObject,
   MAX_MESSAGE_DEPTH,
 } from '../../kernel/json/json-checks.ts'
-
+import { memberNamed, membersOf, trimmed } from './json-scan.ts'
 import { CODES } from './mcp-constants.ts'
-import {
-  LARGE_BYTES,
-  memberNamed,
-  membersOf,
-  partAt,
-  plainOf,
-  RawJson,
-  rawMember,
-  textOf,
-  trimmed,
-  UnparsedJson,
-} from './raw-json.ts'
+import { LARGE_BYTES, partAt, plainOf, RawJson, rawMember, textOf, UnparsedJson } from './raw-json.ts'
 
 /** A JSON-RPC message, parsed. */
 export interface Message {
@@ -232,14 +221,14 @@ export const MAX_VALUES = 10_000
 function largeResponse(line: Buffer): Message | undefined {
   if (invalidAt(line, { start: 0, end: line.length }) >= 0) return undefined
   const members = membersOf(line, 0, MAX_MEMBERS)
-  const valueOf = (name: string): unknown => {
+  const valueNamed = (name: string): unknown => {
     const at = memberNamed(line, members, name)
     return at < 0 ? undefined : plainOf(partAt(line, members[at + 2] ?? 0, members[at + 3] ?? 0))
   }
   const at = memberNamed(line, members, 'result')
   const isOurs = at >= 0 && members.length <= 4 * MAX_MEMBERS && memberNamed(line, members, 'method') < 0
-  if (!isOurs || valueOf('jsonrpc') !== '2.0') return undefined
-  return { id: valueOf('id'), resultAt: { start: members[at + 2] ?? 0, end: members[at + 3] ?? 0 } }
+  if (!isOurs || valueNamed('jsonrpc') !== '2.0') return undefined
+  return { id: valueNamed('id'), resultAt: { start: members[at + 2] ?? 0, end: members[at + 3] ?? 0 } }
 }
 const MAX_MEMBERS = 100
 
