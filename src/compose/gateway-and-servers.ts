@@ -139,7 +139,7 @@ export async function openGatewayAndServers(
   Object.assign(later, { jobs, httpServers })
   await httpServers.load()
   later.packages = packages
-  mcpRoute.open(gateway.gateway.listener)
+  mcpRoute.open(gateway.gateway)
   return {
     later,
     access,

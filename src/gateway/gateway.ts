@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FactBus } from '../kernel/fact-bus.ts'
-import type { HttpListener } from '../kernel/http/http-types.ts'
+import type { HttpListener, HttpRequest } from '../kernel/http/http-types.ts'
 import { isObject } from '../kernel/json/json-checks.ts'
 import type { Log } from '../kernel/log.ts'
 import type { CallRecorder } from '../servers/shared/call-recorder.ts'
@@ -46,6 +46,8 @@ interface Deps {
 export interface Gateway {
   /** Answers requests for which `isMcpPath` is true. */
   readonly listener: HttpListener
+  /** Whether a request has a valid key, so that its body may be read. */
+  readonly opens: (request: HttpRequest) => boolean
   close(): void
 }
 
@@ -95,30 +97,32 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
     holds: approval !== undefined,
   })
   const onError = (error: unknown) => log.error({ error }, 'gateway request failed')
-  return {
-    listener: new McpEndpoint({
-      ...parts,
-      kept,
-      handler,
-      refused,
-      listen,
-      keys,
-      headerName,
-      wrongKeyDelayMs,
-      isToken,
-      onError,
-      instanceEvents: {
-        onNote(session, serverId, method, params) {
-          const isReceiver: IsReceiver = ({ clientId }) => clientId === session.id
-          if (session.serverId === undefined) subscriptions.deliver(serverId, method, params, isReceiver)
-          else subscriberOf(session).notify(method, isObject(params) ? params : {})
-        },
-        // At `/mcp/{server_id}` the session sets the level of the server itself.
-        onStarted: (session, serverId) =>
-          session.serverId === undefined ? subscriptions.setOwnLevel(session, serverId) : undefined,
+  const endpoint = new McpEndpoint({
+    ...parts,
+    kept,
+    handler,
+    refused,
+    listen,
+    keys,
+    headerName,
+    wrongKeyDelayMs,
+    isToken,
+    onError,
+    instanceEvents: {
+      onNote(session, serverId, method, params) {
+        const isReceiver: IsReceiver = ({ clientId }) => clientId === session.id
+        if (session.serverId === undefined) subscriptions.deliver(serverId, method, params, isReceiver)
+        else subscriberOf(session).notify(method, isObject(params) ? params : {})
       },
-      onRequestNote,
-    }).listener,
+      // At `/mcp/{server_id}` the session sets the level of the server itself.
+      onStarted: (session, serverId) =>
+        session.serverId === undefined ? subscriptions.setOwnLevel(session, serverId) : undefined,
+    },
+    onRequestNote,
+  })
+  return {
+    listener: endpoint.listener,
+    opens: endpoint.opens,
     close(): void {
       stopFanout()
       changeNotifications.close()

@@ -74,7 +74,7 @@ export const CATALOGUE = {
   image_pull_failed: { status: 502, title: 'Image was not pulled' },
   call_failed: { status: 502, title: 'Call failed' },
   out_of_resources: { status: 503, title: 'System is out of resources' },
-  too_many_clients: { status: 503, title: 'Too many WebSocket connections' },
+  too_many_clients: { status: 503, title: 'Too many connections' },
   store_busy: { status: 503, title: 'Store is locked' },
   store_damaged: { status: 503, title: 'Store is damaged' },
   shutting_down: { status: 503, title: 'Shutting down' },

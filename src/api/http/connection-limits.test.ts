@@ -3,13 +3,14 @@ import { createServer, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { limitConnections } from './listener.ts'
+import { limitConnections } from './connection-limits.ts'
+import { EarlyListener } from './early-listener.ts'
 
 const MIB = 1024 * 1024
 const NEVER_READING = 1120
-const DEFAULTS = { connections: 512, unreadMs: 30_000, unreadBytes: 64 * MIB }
+const DEFAULTS = { connections: 512, reserve: 64, unreadMs: 30_000, unreadBytes: 64 * MIB }
 
 /** Over a Unix socket, because the operating system buffers 4 MB for each connection over TCP. */
 async function openServer(limits = DEFAULTS) {
@@ -121,4 +122,77 @@ test('clients leave at most 64 MiB unread together: those that have not read for
   expect(open.filter(Boolean).length).toBeGreaterThan(25)
   expect([open[0], open.at(-1)]).toEqual([false, true])
   expect(await answers()).toBe(true)
+})
+
+describe('connections that do not complete their request', () => {
+  const HEALTH = 'GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n'
+  const isOk = (text: string) => text.includes(' 200 ')
+
+  /** Over TCP, because the reserve is for addresses of this computer. */
+  async function openFront(waiting = 30_000) {
+    const front = new EarlyListener({ allowedHosts: ['localhost'] })
+    front.serve(
+      (request, response) => {
+        if (request.url === '/wait') setTimeout(() => response.end('late'), waiting).unref()
+        else if (request.method === 'GET') response.end('ok')
+      },
+      () => undefined,
+    )
+    await front.listen('127.0.0.1', 0)
+    onTestFinished(() => {
+      front.server.closeAllConnections()
+      return front.close()
+    })
+    const send = (text: string) => {
+      const socket = connect({ port: front.port, host: '127.0.0.1' })
+      onTestFinished(() => void socket.destroy())
+      const seen = { text: '' }
+      socket.on('error', () => {}) // the server closes the connection
+      socket.on('data', (part) => {
+        seen.text += part.toString()
+      })
+      socket.write(text)
+      return { socket, seen }
+    }
+    const answerTo = async (text: string) => {
+      const { socket, seen } = send(text)
+      await expect
+        .poll(() => seen.text !== '' || socket.destroyed, { timeout: 20_000, interval: 5 })
+        .toBe(true)
+      socket.destroy()
+      return seen.text
+    }
+    return { front, send, answerTo }
+  }
+
+  test.each([
+    ['a length', 'Content-Length: 100\r\n\r\n'],
+    ['chunks', 'Transfer-Encoding: chunked\r\n\r\n'],
+    ['a part of the body', 'Content-Length: 100\r\n\r\nx'],
+    ['an expectation', 'Expect: 100-continue\r\nContent-Length: 100\r\n\r\n'],
+  ])(
+    '1,050 connections that send a head with %s and no complete body do not lock out a health check',
+    async (_, rest) => {
+      const { send, answerTo } = await openFront()
+      for (let n = 0; n < 1050; n += 1) {
+        send(`POST /api/login HTTP/1.1\r\nHost: localhost\r\n${rest}`)
+        if (n % 3 === 0) await sleep(1) // each is read before the next ones arrive
+        if (n % 150 === 149) expect(isOk(await answerTo(HEALTH)), `after ${n + 1}`).toBe(true)
+      }
+      for (let n = 0; n < 5; n += 1) expect(isOk(await answerTo(HEALTH))).toBe(true)
+    },
+  )
+
+  test('when all connections wait for their responses, another request gets 503, and a health check and the dashboard are served', async () => {
+    const { send, answerTo, front } = await openFront()
+    for (let n = 0; n < 520; n += 1) {
+      send('GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n')
+      if (n % 3 === 0) await sleep(1)
+    }
+    const refused = await answerTo('GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    expect(refused).toMatch(/^HTTP\/1\.1 503 .*retry-after: 5.*"code":"too_many_clients"/is)
+    expect(isOk(await answerTo(HEALTH))).toBe(true)
+    const own = `Origin: http://localhost:${front.port}\r\n`
+    expect(isOk(await answerTo(`GET /api/servers HTTP/1.1\r\nHost: localhost\r\n${own}\r\n`))).toBe(true)
+  })
 })

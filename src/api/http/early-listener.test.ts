@@ -11,6 +11,7 @@ async function openFront() {
     allowedHosts: [],
     gateway: {
       takes: (url) => url === '/mcp',
+      opens: () => true,
       listener: (_, response) => void response.end('the gateway'),
     },
   })
@@ -46,7 +47,7 @@ test('a request for the gateway waits until its route is open, plain or not, and
   })
   await sleep(50)
   expect(answered).toBe(0)
-  route.open((request, response) => void response.end(request.method))
+  route.open({ listener: (request, response) => void response.end(request.method), opens: () => true })
   expect(await Promise.all(asked)).toEqual(['POST', 'GET'])
   expect(await (await fetch(url)).text()).toBe('GET')
 })

@@ -313,7 +313,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Stop programs that you do not need, or raise the limit. Toolroom retries the start.',
   },
   too_many_clients: {
-    happened: 'The maximum of 256 WebSocket connections is reached.',
+    happened: '256 WebSocket connections are open, or 512 connections wait for their responses.',
     todo: 'Close a connection that you no longer need, and try again.',
   },
   store_busy: {

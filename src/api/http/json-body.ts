@@ -1,9 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, type FieldError, pointer } from '../../kernel/errors.ts'
-import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-checks.ts'
+import { hasMoreValues, isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-checks.ts'
 import { unsupportedMediaType } from './problem.ts'
 
 const MAX_ERRORS = 20
+/** A body with more values than this takes longer to read than its size allows. */
+const MAX_VALUES = 50_000
+/** Of one object. No list of fields in the API is longer. */
+const MAX_MEMBERS = 1000
 /** Names that can modify a prototype when a value is copied carelessly. */
 const UNSAFE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 
@@ -84,6 +88,8 @@ function readJson(request: FastifyRequest, body: Buffer): unknown {
   }
   if (isDeeperThan(body, MAX_REQUEST_DEPTH))
     throw new AppError('invalid_json', `The body is nested deeper than ${MAX_REQUEST_DEPTH} levels`)
+  if (hasMoreValues(body, MAX_VALUES))
+    throw new AppError('body_too_large', `The body has more than ${MAX_VALUES} values`)
   const value = parse(body)
   if (isPassedOn(request)) return value
   const errors: FieldError[] = []
@@ -118,7 +124,13 @@ function findUnsafe(value: unknown, path: string, errors: FieldError[]): void {
   } else if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) findUnsafe(item, `${path}/${index}`, errors)
   } else if (typeof value === 'object' && value !== null) {
-    for (const [key, item] of Object.entries(value)) {
+    const members = Object.entries(value)
+    if (members.length > MAX_MEMBERS) {
+      errors.push({ path, message: `must have at most ${MAX_MEMBERS} fields` })
+      return
+    }
+    for (const [key, item] of members) {
+      if (errors.length >= MAX_ERRORS) return
       const message = UNSAFE_KEYS.has(key) ? 'is not an allowed name' : unsafeText(key)
       if (message !== undefined) errors.push({ path: `${path}/${pointer(key)}`, message })
       else findUnsafe(item, `${path}/${pointer(key)}`, errors)

@@ -3,13 +3,13 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
-  type ServerResponse,
   STATUS_CODES,
 } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { AppError, problemOf } from '../../kernel/errors.ts'
-import type { HttpListener } from '../../kernel/http/http-types.ts'
+import type { HttpListener, HttpRequest } from '../../kernel/http/http-types.ts'
+import { type ConnectionLimits, limitConnections } from './connection-limits.ts'
 import type { Gate } from './host-origin-gate.ts'
 import { PlainConnections } from './plain/plain-connections.ts'
 import { MAX_HEAD_BYTES } from './plain/request-head.ts'
@@ -31,12 +31,15 @@ const LIMITS = {
 export interface DirectRoute {
   readonly takes: (url: string) => boolean
   readonly listener: HttpListener
+  /** Whether a request may have a body, by its head. Asked before a body that arrives in parts is kept. */
+  readonly opens: (request: HttpRequest) => boolean
 }
 
 /** A route whose requests wait until it is open: the port is open a moment earlier. */
 export class LaterRoute implements DirectRoute {
   readonly takes: DirectRoute['takes']
   readonly #waiting: (() => void)[] = []
+  opens: DirectRoute['opens'] = () => false
   listener: HttpListener = (request, response) => {
     this.#waiting.push(() => this.listener(request, response))
   }
@@ -45,8 +48,9 @@ export class LaterRoute implements DirectRoute {
     this.takes = takes
   }
 
-  open(listener: HttpListener): void {
+  open({ listener, opens }: Pick<DirectRoute, 'listener' | 'opens'>): void {
     this.listener = listener
+    this.opens = opens
     for (const answer of this.#waiting.splice(0)) answer()
   }
 }
@@ -66,7 +70,7 @@ export function createListener(
   readsPlain = true,
 ): Listener {
   const guarded: RequestListener = (request, response) => {
-    const refusal = gate(request)
+    const refusal = gate(request) ?? limits.refusal(request)
     if (!refusal) {
       const listener = direct?.takes(request.url ?? '') ? direct.listener : handler
       return listener(request, response)
@@ -81,15 +85,27 @@ export function createListener(
   const plain = direct && readsPlain ? plainConnections(server, serveByNode, limits, gate, direct) : undefined
   server.on('clientError', onClientError)
   server.on('checkExpectation', guarded)
+  // A request in a pipeline waits for the responses before it: node:http would write into the middle of one.
+  server.on('checkContinue', (request, response) => {
+    limits.afterResponses(request.socket, () => {
+      if (request.socket.destroyed) return
+      response.writeContinue()
+      server.emit('request', request, response)
+    })
+  })
   server.on('upgrade', (request, socket, head) => {
+    socket.on('error', () => socket.destroy())
+    limits.afterResponses(socket as Socket, () => onUpgrade(request, socket, head))
+  })
+  const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (socket.destroyed) return
     if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
       reinsert(request, socket, head)
       serveByNode.call(server, socket as Socket)
       return
     }
-    socket.on('error', () => socket.destroy())
     refuse(socket, gate(request) ?? upgrade(request, socket, head))
-  })
+  }
   return {
     server,
     closeIdleConnections() {
@@ -113,7 +129,7 @@ function plainConnections(
 ): PlainConnections {
   const plain = new PlainConnections({
     route,
-    admits: (request) => gate(request) === undefined,
+    admits: (request) => gate(request) === undefined && !limits.isFull(),
     handOver: (socket) => serveByNode.call(server, socket),
     onCut: (socket) => writeProblem(socket, invalidHttp()),
     onServing: limits.serving,
@@ -180,109 +196,7 @@ function problemResponse(error: AppError) {
     'content-type': PROBLEM_TYPE,
     'content-length': Buffer.byteLength(body),
     'x-request-id': requestId,
+    ...(error.retryAfterS !== undefined && { 'retry-after': String(error.retryAfterS) }),
   }
   return { status: error.status, headers: { ...SECURITY_HEADERS, ...own }, body }
-}
-
-const CONNECTION_LIMITS = {
-  connections: 512,
-  /** A client that reads nothing for this long, although something was sent, is disconnected. */
-  unreadMs: 30_000,
-  /** What all clients together may leave unread. Above it, those that have not read for the longest time are disconnected. */
-  unreadBytes: 64 * 1024 * 1024,
-}
-/** Node refuses connections beyond this limit if all open ones are being served. */
-const HARD_LIMIT = 1024
-const CHECK_EVERY_MS = 1000
-
-/** Learns of connections that node:http does not serve. */
-interface ConnectionLimits {
-  readonly serving: (socket: Socket) => void
-  readonly idle: (socket: Socket) => void
-}
-
-/**
- * Beyond the maximum, closes the connection that has been idle or sending its request for the longest time, or else one
- * whose client does not read. Clients that only hold connections open can neither lock out others nor fill the memory.
- */
-export function limitConnections(
-  server: Server,
-  limits: typeof CONNECTION_LIMITS = CONNECTION_LIMITS,
-): ConnectionLimits {
-  /** When each connection became idle, as a number that grows; 0 while it is served. A set would be changed twice per call. */
-  const open = new Map<Socket, { idleSince: number }>()
-  let lastIdle = 0
-  const unread = new Set<Socket>() // in the order in which it was noticed
-  let timer: NodeJS.Timeout | undefined
-
-  /** Node extends the timeout of a socket whenever the client has read something. */
-  const check = () => {
-    let bytes = 0
-    for (const socket of open.keys()) {
-      bytes += socket.writableLength
-      if (socket.writableLength > 0) {
-        unread.add(socket)
-        if (socket.timeout !== limits.unreadMs) socket.setTimeout(limits.unreadMs)
-      } else if (unread.delete(socket) && socket.timeout === limits.unreadMs) socket.setTimeout(0)
-    }
-    for (const socket of unread) {
-      if (bytes <= limits.unreadBytes) break
-      bytes -= socket.writableLength
-      socket.destroy()
-    }
-  }
-
-  const serving = (socket: Socket): void => {
-    const connection = open.get(socket)
-    if (connection) connection.idleSince = 0
-  }
-  const becomesIdle = (socket: Socket): void => {
-    const connection = open.get(socket)
-    lastIdle += 1
-    if (connection) connection.idleSince = lastIdle
-  }
-  const longestIdle = (): Socket | undefined => {
-    let [longest, since]: [Socket | undefined, number] = [undefined, Number.POSITIVE_INFINITY]
-    for (const [socket, { idleSince }] of open)
-      if (idleSince > 0 && idleSince < since && !socket.destroyed) [longest, since] = [socket, idleSince]
-    return longest
-  }
-
-  const makeRoom = () => {
-    const longest = longestIdle()
-    if (longest) longest.destroy()
-    else {
-      check()
-      const [slowest] = unread
-      slowest?.destroy()
-    }
-  }
-
-  /** One function for all responses, because it is called thousands of times per second. */
-  function onResponseClose(this: ServerResponse): void {
-    becomesIdle(this.req.socket)
-  }
-
-  server.maxConnections = HARD_LIMIT
-  server.on('connection', (socket: Socket) => {
-    if (open.has(socket)) return // reinserted after an upgrade offer that was ignored
-    if (open.size >= limits.connections) makeRoom()
-    open.set(socket, { idleSince: 0 })
-    becomesIdle(socket)
-    timer ??= setInterval(check, CHECK_EVERY_MS).unref()
-    socket.on('timeout', () => socket.destroy())
-    socket.once('close', () => {
-      open.delete(socket)
-      unread.delete(socket)
-      if (open.size > 0) return
-      clearInterval(timer)
-      timer = undefined
-    })
-  })
-  server.prependListener('upgrade', (_, socket) => serving(socket as Socket))
-  server.prependListener('request', ({ socket }, response: ServerResponse) => {
-    serving(socket)
-    response.on('close', onResponseClose)
-  })
-  return { serving, idle: becomesIdle }
 }

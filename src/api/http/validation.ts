@@ -6,6 +6,7 @@ import { AppError, type FieldError, pointer } from '../../kernel/errors.ts'
 import { unsafeText } from './json-body.ts'
 
 const MAX_ERRORS = 20
+const MAX_FINDINGS = 200
 
 interface ParentSchema {
   readonly expected?: string
@@ -25,7 +26,8 @@ interface AjvError {
 export function validationError(error: FastifyError, body: unknown): AppError {
   if (error.validationContext === 'body' && body === undefined)
     return new AppError('invalid_json', 'The body is empty')
-  const found = (error.validation ?? []) as unknown as AjvError[]
+  const all = (error.validation ?? []) as unknown as AjvError[]
+  const found = all.slice(0, MAX_FINDINGS) // before texts are made of them
   const errors = distinct(found.filter((finding) => !isNoise(finding, found)).map(fieldError)).slice(
     0,
     MAX_ERRORS,

@@ -5,7 +5,7 @@ import { type OfferSettings, settingOf } from '../../servers/shared/tool-setting
 import { isForModel, withPages } from './app-pages.ts'
 import { type ListResult, listResult } from './merge-prompts-and-resources.ts'
 import { type Conflict, type NamedTool, nameTools } from './tool-names.ts'
-import { indexTools, SEARCH_MODE_TOOLS, type SearchResult } from './tool-search-index.ts'
+import { indexInSlices, indexTools, SEARCH_MODE_TOOLS, type SearchResult } from './tool-search-index.ts'
 import { type AgentTools, DEFAULT_AGENT_TOOLS } from './visibility.schema.ts'
 import { wrap } from './wrapped-uri.ts'
 
@@ -28,6 +28,8 @@ export interface AgentToolList {
   /** At `/mcp`: the tools that have this name on their servers. */
   readonly ownNamed: (name: string) => readonly OfferedTool[]
   readonly search: (query: string, limit: number) => SearchResult
+  /** Builds the index for `search` without blocking other requests. */
+  readonly prepareSearch: () => Promise<void>
   /** The result of tools/list. */
   readonly result: ListResult
   /** All tools that the agent may call, in a fixed order. */
@@ -178,6 +180,9 @@ export class AgentToolLists {
     const byName = new Map(allowed.map((tool) => [tool.name, tool]))
     const isSearch = settings.tool_mode === 'search'
     let index: ReturnType<typeof indexTools> | undefined
+    let indexing: Promise<void> | undefined
+    // In the mode `full`, hosts hide what is not meant for the model.
+    const searched = () => open.filter(({ definition }) => isForModel(definition)).map(listed)
     let ownNames: ReadonlyMap<string, readonly OfferedTool[]> | undefined
     return {
       mode: settings.tool_mode,
@@ -189,9 +194,14 @@ export class AgentToolLists {
         return ownNames.get(name) ?? []
       },
       search(query, limit) {
-        // In the mode `full`, hosts hide what is not meant for the model.
-        index ??= indexTools(open.filter(({ definition }) => isForModel(definition)).map(listed))
+        index ??= indexTools(searched())
         return index(query, limit)
+      },
+      prepareSearch() {
+        indexing ??= indexInSlices(searched()).then((made) => {
+          index = made
+        })
+        return indexing
       },
       result: listResult('tools', isSearch ? SEARCH_MODE_TOOLS : open.map(listed)),
       tools: open,

@@ -3,7 +3,7 @@ import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import { isPage } from './wrapped-uri.ts'
 
 /** Where `_meta` names a page, beside `ui.resourceUri`: the first form of MCP Apps, and the one of the OpenAI Apps SDK. */
-const OTHER_NAMES = ['ui/resourceUri', 'openai/outputTemplate']
+export const OTHER_PAGE_NAMES = ['ui/resourceUri', 'openai/outputTemplate']
 
 /**
  * A tool, or the result of one, with other URIs for the pages that its `_meta` names. The same object when nothing changes.
@@ -12,7 +12,7 @@ export function withPages(holder: Definition, rename: (uri: string) => string): 
   const { _meta } = holder
   if (!isObject(_meta)) return holder
   const ui = isObject(_meta.ui) ? renamedIn(_meta.ui, ['resourceUri'], rename) : _meta.ui
-  const meta = renamedIn(ui === _meta.ui ? _meta : { ..._meta, ui }, OTHER_NAMES, rename)
+  const meta = renamedIn(ui === _meta.ui ? _meta : { ..._meta, ui }, OTHER_PAGE_NAMES, rename)
   return meta === _meta ? holder : { ...holder, _meta: meta }
 }
 

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { RawJson } from '../../mcp/protocol/raw-json.ts'
 import { MentionedResources } from './mentioned-resources.ts'
 
+const raw = (result: unknown) => new RawJson(JSON.stringify(result), result)
 const unchanged = (uri: string) => uri
 const link = (uri: string) => ({ type: 'resource_link', uri, name: 'x' })
 const embedded = (uri: string) => ({ type: 'resource', resource: { uri, text: 'x' } })
@@ -13,7 +15,7 @@ test.each([
   [{ contents: [{ uri: 'x://1', text: 'x' }] }],
 ])('the resource in %j is remembered, and the result stays unchanged', (result) => {
   const owners = new MentionedResources()
-  expect(owners.record('a', result, unchanged)).toBe(result)
+  expect(owners.record('a', raw(result), unchanged)).toBeUndefined()
   expect(owners.serverOf('x://1')).toBe('a')
 })
 
@@ -40,7 +42,8 @@ test.each([
     { _meta: { 'openai/outputTemplate': 'y' }, content: [link('y')] },
   ],
 ])('the URI in %j is replaced by the one that the agent uses', (result, expected) => {
-  expect(new MentionedResources().record('a', result, () => 'y')).toEqual(expected)
+  const renamed = new MentionedResources().record('a', raw(result), () => 'y')
+  expect(JSON.parse(String(renamed?.json))).toEqual(expected)
 })
 
 test.each([
@@ -53,12 +56,12 @@ test.each([
   [{ _meta: { ui: { resourceUri: 'x://1' } } }],
   [{ content: 'x', contents: [null, 7, {}], messages: [{}, 7] }],
 ])('the result %j mentions no resource and stays unchanged', (result) => {
-  expect(new MentionedResources().record('a', result, () => 'y')).toBe(result)
+  expect(new MentionedResources().record('a', raw(result), () => 'y')).toBeUndefined()
 })
 
 test('at the limit the least recently used resource is forgotten', () => {
   const owners = new MentionedResources()
-  const mention = (uri: string) => owners.record('a', { content: [link(uri)] }, unchanged)
+  const mention = (uri: string) => owners.record('a', raw({ content: [link(uri)] }), unchanged)
   for (let n = 0; n < 10_000; n += 1) mention(`x://${n}`)
   expect(owners.serverOf('x://0')).toBe('a')
   mention('x://new')

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 
 export interface SearchResult {
@@ -24,19 +25,62 @@ interface Posting {
   readonly weight: number
 }
 
-/** Builds a BM25 index over names, titles, descriptions and parameters. Returns its search function. */
-export function indexTools(tools: readonly Definition[]): (query: string, limit: number) => SearchResult {
+/** How long building the index may block other requests. */
+const SLICE_MS = 10
+/** Of the description of a tool, and of its parameters. */
+const MAX_INDEXED_CHARS = 4000
+const MAX_PARAMETERS = 200
+
+type Search = (query: string, limit: number) => SearchResult
+
+/** Builds a BM25 index over names, titles, descriptions and parameters, at once. Returns its search function. */
+export function indexTools(tools: readonly Definition[]): Search {
   const postings = new Map<string, Posting[]>()
-  const lengths = tools.map((definition, tool) => {
-    let length = 0
-    for (const [word, weight] of weightsOf(definition)) {
-      const list = postings.get(word) ?? []
-      list.push({ tool, weight })
-      postings.set(word, list)
-      length += weight
-    }
-    return length
-  })
+  const known = new Map<string, readonly string[]>() // tools use the same words again and again
+  return searchIn(
+    tools,
+    postings,
+    tools.map((definition, tool) => addTool(postings, definition, tool, known)),
+  )
+}
+
+/** The same, in slices between which other requests are served. */
+export async function indexInSlices(tools: readonly Definition[]): Promise<Search> {
+  const postings = new Map<string, Posting[]>()
+  const known = new Map<string, readonly string[]>() // tools use the same words again and again
+  const lengths: number[] = []
+  let sliceEndsAt = performance.now() + SLICE_MS
+  for (const [tool, definition] of tools.entries()) {
+    lengths.push(addTool(postings, definition, tool, known))
+    if (performance.now() < sliceEndsAt) continue
+    await setImmediate()
+    sliceEndsAt = performance.now() + SLICE_MS
+  }
+  return searchIn(tools, postings, lengths)
+}
+
+/** Returns the sum of the weights of all its words. */
+function addTool(
+  postings: Map<string, Posting[]>,
+  definition: Definition,
+  tool: number,
+  known: Map<string, readonly string[]>,
+): number {
+  let length = 0
+  for (const [word, weight] of weightsOf(definition, known)) {
+    const list = postings.get(word)
+    if (list) list.push({ tool, weight })
+    else postings.set(word, [{ tool, weight }])
+    length += weight
+  }
+  return length
+}
+
+function searchIn(
+  tools: readonly Definition[],
+  postings: ReadonlyMap<string, readonly Posting[]>,
+  lengths: readonly number[],
+): Search {
   const averageLength = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, tools.length)
   const words = [...postings.keys()].sort()
   const names = tools.map(({ name }) => String(name))
@@ -75,18 +119,23 @@ export function indexTools(tools: readonly Definition[]): (query: string, limit:
   }
 }
 
-function weightsOf({ name, title, description, inputSchema, annotations }: Definition): Map<string, number> {
+function weightsOf(
+  { name, title, description, inputSchema, annotations }: Definition,
+  known: Map<string, readonly string[]>,
+): Map<string, number> {
   const weights = new Map<string, number>()
   const add = (text: unknown, weight: number) => {
     if (typeof text !== 'string') return
-    for (const word of wordsOf(text)) weights.set(word, (weights.get(word) ?? 0) + weight)
+    for (const word of wordsOf(text.slice(0, MAX_INDEXED_CHARS), known))
+      weights.set(word, (weights.get(word) ?? 0) + weight)
   }
   add(name, WEIGHTS.name)
   add(title ?? memberOf(annotations, 'title'), WEIGHTS.title)
   add(description, WEIGHTS.description)
   const properties = memberOf(inputSchema, 'properties')
   if (typeof properties === 'object' && properties !== null)
-    for (const parameter of Object.keys(properties)) add(parameter, WEIGHTS.parameters)
+    for (const parameter of Object.keys(properties).slice(0, MAX_PARAMETERS))
+      add(parameter, WEIGHTS.parameters)
   return weights
 }
 
@@ -96,16 +145,22 @@ const memberOf = (value: unknown, key: string): unknown =>
     : undefined
 
 /** `createIssue`, `create_issue` and `Create issues` have the same words. `e-mail` also has the word `email`. */
-function wordsOf(text: string): string[] {
+function wordsOf(text: string, known: Map<string, readonly string[]> = new Map()): string[] {
   const compounds = text.normalize('NFKC').match(/[\p{L}\p{M}\p{N}]+(?:-[\p{L}\p{M}\p{N}]+)*/gu) ?? []
   return compounds.flatMap((compound) => {
-    const parts = compound
-      .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1-$2')
-      .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1-$2')
-      .toLowerCase()
-      .split('-')
-    return (parts.length > 1 ? [...parts, parts.join('')] : parts).map(singular)
+    const words = known.get(compound) ?? wordsIn(compound)
+    known.set(compound, words)
+    return words
   })
+}
+
+function wordsIn(compound: string): readonly string[] {
+  const parts = compound
+    .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1-$2')
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1-$2')
+    .toLowerCase()
+    .split('-')
+  return (parts.length > 1 ? [...parts, parts.join('')] : parts).map(singular)
 }
 
 const singular = (word: string): string =>

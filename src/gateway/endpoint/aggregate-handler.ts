@@ -3,7 +3,7 @@ import { memo } from '../../kernel/memo.ts'
 import type { Params } from '../../mcp/protocol/call-options.ts'
 import { CallResult } from '../../mcp/protocol/json-rpc-message.ts'
 import { CODES, UI, uiIn } from '../../mcp/protocol/mcp-constants.ts'
-import { memberOf, RawJson, rewritten, withMembers } from '../../mcp/protocol/raw-json.ts'
+import { memberOf, RawJson, withMembers } from '../../mcp/protocol/raw-json.ts'
 import type { Catalogue } from '../../servers/shared/catalogues.ts'
 import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-resources.ts'
@@ -118,9 +118,8 @@ export class AggregateHandler {
 
   /** Remembers the resources that a result mentions, and replaces their URIs by those that the agent uses. All other bytes stay. */
   #withNames(serverId: string, result: CallResult, nameOf: (uri: string) => string): CallResult {
-    const renamed = this.#deps.catalogues.owners.record(serverId, result.value, nameOf)
-    if (renamed === result.value) return result
-    return CallResult.of(rewritten(new RawJson(result.bytes, result.value), renamed))
+    const renamed = this.#deps.catalogues.owners.record(serverId, result.raw, nameOf)
+    return renamed instanceof RawJson ? new CallResult(Buffer.from(renamed.json)) : result
   }
 
   #promptNamed(name: string, { agentType, era }: RequestContext) {

@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer'
 import type { HttpResponse } from '../../kernel/http/http-types.ts'
-import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-checks.ts'
+import { invalidAt, isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-checks.ts'
+import { itemsOf } from '../../mcp/protocol/json-scan.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
-import { itemsOf } from '../../mcp/protocol/raw-json.ts'
 import { type Incoming, readIncoming } from '../messages/incoming-message.ts'
 import { invalidRequest, RpcError } from '../messages/rpc-error.ts'
 import { sendJson } from '../messages/rpc-response.ts'
@@ -16,9 +17,10 @@ const ARRAY = /^\s*\[/
 export function batchIn(body: Buffer): Buffer[] | undefined {
   if (!ARRAY.test(body.toString('latin1', 0, 64))) return undefined
   const isTooDeep = isDeeperThan(body, MAX_REQUEST_DEPTH + 1) // the messages are checked one by one
-  if (isTooDeep || !isJson(body))
+  const isValid = !isTooDeep && isUtf8(body) && invalidAt(body, { start: 0, end: body.length }, true) < 0
+  if (!isValid)
     throw new RpcError(CODES.parse, 'The body is not valid JSON, or nested too deeply', { status: 400 })
-  return itemsOf(body, 0).map(({ start, end }) => body.subarray(start, end))
+  return itemsOf(body, 0, MAX_MESSAGES).map(({ start, end }) => body.subarray(start, end))
 }
 
 export const noBatches = (version: string | undefined): RpcError =>
@@ -87,13 +89,4 @@ function arrayOf(messages: readonly Buffer[]): Buffer {
   return Buffer.concat(
     messages.flatMap((message, at) => [Buffer.from(at === 0 ? '[' : ','), message]).concat(Buffer.from(']')),
   )
-}
-
-function isJson(body: Buffer): boolean {
-  try {
-    JSON.parse(body.toString('utf8'))
-    return true
-  } catch {
-    return false
-  }
 }

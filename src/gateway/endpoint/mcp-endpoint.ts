@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { AnyRequest, HttpListener, HttpRequest, HttpResponse } from '../../kernel/http/http-types.ts'
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { CODES, LEGACY_VERSIONS } from '../../mcp/protocol/mcp-constants.ts'
@@ -8,6 +7,7 @@ import {
   type Incoming,
   isJson,
   isModern,
+  nextRequestId,
   readBody,
   readIncoming,
   refuseUnknownVersion,
@@ -80,6 +80,9 @@ export class McpEndpoint {
       this.#fail(response, error, null)
     }
   }
+
+  readonly opens = (request: HttpRequest): boolean =>
+    this.#deps.keys.find(this.#givenKey(request) ?? '') !== undefined
 
   #givenKey({ headers }: HttpRequest): string | undefined {
     const bearer = /^Bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1]
@@ -337,14 +340,6 @@ const HEADERS_OF: Readonly<Record<number, Record<string, string>>> = {
   401: { 'www-authenticate': 'Bearer realm="toolroom"' },
   405: { allow: 'POST' },
 }
-
-/** Unique across restarts. */
-const nextRequestId = (): string => {
-  requests += 1
-  return `${RUN}${requests.toString(36)}`
-}
-const RUN = `req_${randomBytes(6).toString('base64url')}`
-let requests = 0
 
 const notAllowed = (): RpcError =>
   invalidRequest('Method not allowed. GET and DELETE require an Mcp-Session-Id header', 405)

@@ -73,7 +73,7 @@ const TASKS = `${META_PREFIX}tasks`
 /** Adds the fields that modern results have and results of legacy servers lack. */
 export function completed(result: CallResult, method: string): Buffer {
   const { bytes: json } = result
-  const lacks = (name: string) => !result.includes(`"${name}"`) || !isIn(result.value, name)
+  const lacks = (name: string) => !result.includes(`"${name}"`) || memberOf(result.raw, name) === undefined
   const missing = [
     ...(lacks('resultType') ? ['"resultType":"complete"'] : []),
     ...(CACHED.includes(method) && lacks('ttlMs') ? ['"ttlMs":0', '"cacheScope":"private"'] : []),
@@ -90,7 +90,6 @@ export function completed(result: CallResult, method: string): Buffer {
 const SPACES = [0x20, 0x0a, 0x0d, 0x09]
 const CLOSE_BRACE = 0x7d
 const OPEN_BRACE = 0x7b
-const isIn = (value: unknown, name: string): boolean => isObject(value) && value[name] !== undefined
 const CACHED = ['prompts/list', 'resources/list', 'resources/templates/list', 'resources/read']
 
 /** The params without the `_meta` keys of the modern era. All other bytes stay. */

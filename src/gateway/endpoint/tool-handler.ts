@@ -8,6 +8,7 @@ import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import type { AgentToolList, AgentToolLists, OfferedTool } from '../catalogue/agent-tool-lists.ts'
 import { resolveInSearchMode, toolNameIn, unknownInSearchMode } from '../catalogue/search-mode-call.ts'
 import { serverIn } from '../catalogue/tool-names.ts'
+import { FIND_TOOLS } from '../catalogue/tool-search-index.ts'
 import { type Incoming, rawParam, rawParams, refuseCursor } from '../messages/incoming-message.ts'
 import { asRpcError, RpcError } from '../messages/rpc-error.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
@@ -135,6 +136,7 @@ export class ToolHandler {
     let resolved: ReturnType<typeof resolveCall>
     try {
       const list = this.#toolListFor(context)
+      if (list.mode === 'search' && name === FIND_TOOLS) await list.prepareSearch()
       resolved =
         resolveCall(list, name, given) ??
         toolCall(this.#ownNamed(list, name, context), given) ??

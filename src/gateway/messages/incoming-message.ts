@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AnyRequest } from '../../kernel/http/http-types.ts'
 import {
@@ -11,6 +12,7 @@ import {
 
 import type { Params } from '../../mcp/protocol/call-options.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
+import { memberNamed, membersOf } from '../../mcp/protocol/json-scan.ts'
 import {
   CODES,
   LEGACY_SERVER_VERSIONS,
@@ -20,9 +22,7 @@ import {
 } from '../../mcp/protocol/mcp-constants.ts'
 import {
   LARGE_BYTES,
-  memberNamed,
   memberOf,
-  membersOf,
   partAt,
   plainOf,
   RawJson,
@@ -305,3 +305,11 @@ export function cancelledKey(message: Incoming): unknown {
 /** Whether a Content-Type is that of JSON. */
 export const isJson = (type: string): boolean =>
   type === 'application/json' || /^application\/json\b/i.test(type)
+
+/** The id of a request in the log and in calls. Unique across restarts. */
+export const nextRequestId = (): string => {
+  requests += 1
+  return `${RUN}${requests.toString(36)}`
+}
+const RUN = `req_${randomBytes(6).toString('base64url')}`
+let requests = 0

@@ -1,8 +1,9 @@
 import { hasMoreValues, isObject } from '../../kernel/json/json-checks.ts'
 import type { Params } from '../../mcp/protocol/call-options.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
+import { memberName, membersOf } from '../../mcp/protocol/json-scan.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
-import { memberName, membersOf, partAt } from '../../mcp/protocol/raw-json.ts'
+import { partAt } from '../../mcp/protocol/raw-json.ts'
 import { type RequestId, RpcError } from './rpc-error.ts'
 
 const KIB = 1024

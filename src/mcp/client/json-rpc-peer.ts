@@ -1,4 +1,10 @@
-import { invalidAt, isDeeperThan, isObject, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-checks.ts'
+import {
+  hasMoreValues,
+  invalidAt,
+  isDeeperThan,
+  isObject,
+  MAX_MESSAGE_DEPTH,
+} from '../../kernel/json/json-checks.ts'
 import { CallFailure, type FailureReason } from '../protocol/call-failure.ts'
 import type {
   CallingClient,
@@ -9,6 +15,7 @@ import type {
 } from '../protocol/call-options.ts'
 import {
   idText,
+  MAX_VALUES,
   type Message,
   type RemoteError,
   readMessage,
@@ -130,7 +137,12 @@ export class JsonRpcPeer {
     const message = readMessage(line.bytes)
     if (!message) {
       const isTooDeep = isDeeperThan(line.bytes, MAX_MESSAGE_DEPTH)
-      const why = isTooDeep ? `is nested deeper than ${MAX_MESSAGE_DEPTH} levels` : invalidity(line.bytes)
+      const hasTooMany = hasMoreValues(line.bytes, MAX_VALUES)
+      const why = hasTooMany
+        ? `has more than ${MAX_VALUES} values`
+        : isTooDeep
+          ? `is nested deeper than ${MAX_MESSAGE_DEPTH} levels`
+          : invalidity(line.bytes)
       return this.#failResponse(line.bytes, why)
     }
     const { id, method } = message

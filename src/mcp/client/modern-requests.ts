@@ -5,7 +5,7 @@ import { CallFailure } from '../protocol/call-failure.ts'
 import type { ModernParams, OnServerRequest, Params, TimedCallOptions } from '../protocol/call-options.ts'
 import { type CallResult, metaOf } from '../protocol/json-rpc-message.ts'
 import { CODES, META, MODERN_VERSION, SHOWS_PAGES, uiIn } from '../protocol/mcp-constants.ts'
-import { plainOf, withMembers, withMeta } from '../protocol/raw-json.ts'
+import { memberOf, plainOf, withMembers, withMeta } from '../protocol/raw-json.ts'
 import type { Requester } from './json-rpc-peer.ts'
 import { CLIENT_CAPABILITIES, neededCapability } from './server-requests.ts'
 
@@ -61,7 +61,8 @@ export async function requestComplete(
     const result = await requester.requestRaw(method, next, { ...options, timeoutMs })
     // The search in the bytes avoids parsing large results.
     if (!result.includes(INPUT_REQUIRED)) return result
-    if (!isObject(result.value) || result.value.resultType !== INPUT_REQUIRED) return result
+    if (plainOf(memberOf(result.raw, 'resultType')) !== INPUT_REQUIRED || !isObject(result.value))
+      return result
     const { inputRequests, requestState } = result.value
     const requiredAt = performance.now()
     const inputResponses = isObject(inputRequests)

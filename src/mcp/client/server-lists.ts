@@ -1,7 +1,8 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { isMethodNotFound } from '../protocol/call-failure.ts'
+import { itemsOf } from '../protocol/json-scan.ts'
 import { type Definition, keepText, type ListKind } from '../protocol/listed-definitions.ts'
-import { itemsOf, rawMember } from '../protocol/raw-json.ts'
+import { rawMember } from '../protocol/raw-json.ts'
 import type { Requester } from './json-rpc-peer.ts'
 
 export interface ToolList extends Omit<Pages, 'items'> {
@@ -176,6 +177,9 @@ interface WatchOptions<T> {
 /** Servers announce several changes in a row. The list is fetched when they pause, or after a second at the latest. */
 const QUIET_MS = 100
 const LATEST_MS = 1000
+/** A list that was expensive is fetched again after this multiple of the time that it took to process. */
+const COST_FACTOR = 20
+const LONGEST_REST_MS = 60_000
 /** A failed request is repeated after this time, which doubles with each failure. */
 const RETRY_MS = 1000
 const LONGEST_RETRY_MS = 60_000
@@ -190,6 +194,8 @@ export class ListWatch<T> {
   #changedAt: number | undefined
   #failures = 0
   #isKnown = false
+  /** By `performance.now()`: a list is not fetched again before, because the last one was expensive. */
+  #restsUntil = 0
   #closed = false
   /** The last request. Never rejects. */
   #last: Promise<unknown> = Promise.resolve()
@@ -235,7 +241,8 @@ export class ListWatch<T> {
     clearTimeout(this.#timer)
     // A list that is known stays valid when the server does not support the method any more.
     const none = () => (this.#isKnown ? undefined : this.#options.none)
-    this.#timer = setTimeout(() => void this.#request(this.#options.timeoutMs, none()), Math.max(0, ms))
+    const dueMs = Math.max(0, ms, this.#restsUntil - performance.now())
+    this.#timer = setTimeout(() => void this.#request(this.#options.timeoutMs, none()), dueMs)
   }
 
   #request(timeoutMs: number, none: T | undefined): Promise<void> {
@@ -260,14 +267,20 @@ export class ListWatch<T> {
     if (list !== undefined) {
       this.failure = undefined
       this.#failures = 0
+      if (!this.#closed) this.#take(list)
     }
     if (this.#changedAt !== undefined) this.#fetchIn(QUIET_MS)
     else if (list === undefined) {
       this.#fetchIn(Math.min(RETRY_MS * 2 ** this.#failures, LONGEST_RETRY_MS))
       this.#failures += 1
     }
-    if (list === undefined || this.#closed) return
+  }
+
+  #take(list: T): void {
+    const startedAt = performance.now()
     this.#isKnown = true
     this.#options.onList(list)
+    const now = performance.now()
+    this.#restsUntil = now + Math.min((now - startedAt) * COST_FACTOR, LONGEST_REST_MS)
   }
 }

@@ -1,13 +1,14 @@
 import {
   type ByteRange,
+  hasMoreValues,
   invalidAt,
   isDeeperThan,
   isObject,
   MAX_MESSAGE_DEPTH,
 } from '../../kernel/json/json-checks.ts'
-
+import { memberNamed, membersOf, trimmed } from './json-scan.ts'
 import { CODES } from './mcp-constants.ts'
-import { LARGE_BYTES, plainOf, RawJson, rawMember, textOf, trimmed } from './raw-json.ts'
+import { LARGE_BYTES, partAt, plainOf, RawJson, rawMember, textOf, UnparsedJson } from './raw-json.ts'
 
 /** A JSON-RPC message, parsed. */
 export interface Message {
@@ -59,6 +60,11 @@ export class CallResult {
   get value(): unknown {
     this.#value ??= parsed(this.written)
     return this.#value
+  }
+
+  /** The JSON itself, to read parts of it without parsing all. */
+  get raw(): UnparsedJson {
+    return new UnparsedJson(this.written)
   }
 
   /** Searches the JSON without parsing it, which finds no text that is written with escapes. */
@@ -198,6 +204,7 @@ function isPlain(line: Buffer, { start, end }: ByteRange): boolean {
 
 function anyMessage(line: Buffer): Message | undefined {
   if (!/^\s*\{/.test(line.toString('latin1', 0, LONGEST_FRAME))) return undefined
+  if (hasMoreValues(line, MAX_VALUES)) return largeResponse(line)
   if (line.length > 2 * MAX_MESSAGE_DEPTH && isDeeperThan(line, MAX_MESSAGE_DEPTH)) return undefined
   try {
     const { jsonrpc, id, method, params, result, error } = JSON.parse(line.toString('utf8'))
@@ -206,6 +213,24 @@ function anyMessage(line: Buffer): Message | undefined {
     return undefined
   }
 }
+
+/** Of a notification, a request or an error. Only a result may have more, because it is not parsed. */
+export const MAX_VALUES = 10_000
+
+/** A response with very many values, in any layout. Undefined if they are not those of its result. */
+function largeResponse(line: Buffer): Message | undefined {
+  if (invalidAt(line, { start: 0, end: line.length }) >= 0) return undefined
+  const members = membersOf(line, 0, MAX_MEMBERS)
+  const valueNamed = (name: string): unknown => {
+    const at = memberNamed(line, members, name)
+    return at < 0 ? undefined : plainOf(partAt(line, members[at + 2] ?? 0, members[at + 3] ?? 0))
+  }
+  const at = memberNamed(line, members, 'result')
+  const isOurs = at >= 0 && members.length <= 4 * MAX_MEMBERS && memberNamed(line, members, 'method') < 0
+  if (!isOurs || valueNamed('jsonrpc') !== '2.0') return undefined
+  return { id: valueNamed('id'), resultAt: { start: members[at + 2] ?? 0, end: members[at + 3] ?? 0 } }
+}
+const MAX_MEMBERS = 100
 
 function isRemoteError(error: unknown): error is RemoteError {
   return isObject(error) && typeof error.code === 'number' && typeof error.message === 'string'

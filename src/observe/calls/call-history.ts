@@ -53,6 +53,15 @@ export function logCalls(facts: FactBus, log: Log, threshold: Threshold): void {
     if (status === 'ok') callLog.debug(fields, 'call answered')
     else if (status === 'cancelled')
       callLog.info(fields, `call cancelled by the ${isAgent ? 'agent' : 'client'}`)
-    else callLog.warn({ ...fields, error_code }, `call failed: ${call.error_message ?? error_code}`)
+    else {
+      const why = SAID_BY_SERVER[error_code ?? ''] ?? call.error_message ?? error_code
+      callLog.warn({ ...fields, error_code }, `call failed: ${why}`)
+    }
   })
+}
+
+/** The log is public, and what a server says about an error may contain what it was asked for. The history of calls has the text. */
+const SAID_BY_SERVER: Readonly<Record<string, string>> = {
+  tool_error: 'the tool reported an error',
+  remote: 'the server responded with an error',
 }

@@ -136,7 +136,7 @@ test('a call that reaches no server is published, logged with its reason and cou
   expect(counted).toMatchObject({ total: expected.length, error: expected.length })
 })
 
-test('the sentence of a failed call is redacted in the log, and no frame has it', async () => {
+test('what a tool says about its error is not in the log, and no frame has it', async () => {
   const service = await openTestService()
   await register(service, 'mirror', ['--error'], { env: { API_TOKEN: 'canary-of-the-server' } })
   await post(service, '/api/servers/mirror/start')
@@ -146,7 +146,7 @@ test('the sentence of a failed call is redacted in the log, and no frame has it'
   await expect.poll(() => calls).toHaveLength(1)
   expect(Object.keys(calls[0] ?? {})).not.toContain('error_message')
   const { body } = await service.inject('/api/logs?search=call failed')
-  expect(body).toContain('***')
+  expect(body).toContain('call failed: the tool reported an error')
   expect(body).not.toMatch(/canary|ghp_/)
 })
 

@@ -6,7 +6,7 @@ import { memo } from '../../kernel/memo.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
 import { CallFailure, type FailureReason } from '../../mcp/protocol/call-failure.ts'
 import type { CallResult } from '../../mcp/protocol/call-options.ts'
-import { bytesIn, LARGE_BYTES } from '../../mcp/protocol/raw-json.ts'
+import { bytesIn, itemsIn, LARGE_BYTES, memberOf, plainOf } from '../../mcp/protocol/raw-json.ts'
 import type { Catalogue } from './catalogues.ts'
 import type { ToolCall } from './upstream.ts'
 
@@ -117,7 +117,7 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
         const bytes = result.length
         const record = () => {
           if (isToolError(result))
-            completed('error', 'tool_error', sentence(toolErrorText(result.value)), bytes, endedAt)
+            completed('error', 'tool_error', sentence(toolErrorText(result)), bytes, endedAt)
           else completed('ok', null, null, bytes, endedAt)
           keep?.(call.call_id, args, result.written)
         }
@@ -198,15 +198,19 @@ export const startWaitMs = ({ timeout_s }: Limited, { request_s }: Timeouts): nu
 /** Searches the bytes before it parses them. A name that is written with an escape is found in small results. */
 function isToolError(result: CallResult): boolean {
   if (!result.includes('"isError"') && (result.length > LARGE_BYTES || !result.includes('\\'))) return false
+  if (result.length > LARGE_BYTES) return plainOf(memberOf(result.raw, 'isError')) === true
   return (result.value as { isError?: unknown } | null)?.isError === true
 }
 
 /** What the tool says about its error: the first text of its result. */
-function toolErrorText(result: unknown): string {
-  const content = isObject(result) && Array.isArray(result.content) ? (result.content as unknown[]) : []
-  const texts = content.map((item) => (isObject(item) ? item.text : undefined))
-  return texts.find((text) => typeof text === 'string') ?? 'The tool reported an error without a text'
+function toolErrorText(result: CallResult): string {
+  for (const item of itemsIn(memberOf(result.raw, 'content'), MAX_ERROR_ITEMS)) {
+    const text = plainOf(memberOf(item, 'text'))
+    if (typeof text === 'string') return text
+  }
+  return 'The tool reported an error without a text'
 }
+const MAX_ERROR_ITEMS = 20
 
 /** False when the tool list of the server is known, complete, and does not have the tool. */
 export const mayHaveTool = (known: Listed | undefined, tool: string): boolean =>

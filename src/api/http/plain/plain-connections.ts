@@ -6,7 +6,12 @@ import { type RequestHead, RequestHeads } from './request-head.ts'
 
 interface Deps {
   /** The listener of a `LaterRoute` changes when it is open. */
-  readonly route: { readonly takes: (url: string) => boolean; readonly listener: HttpListener }
+  readonly route: {
+    readonly takes: (url: string) => boolean
+    readonly listener: HttpListener
+    /** Whether a request may have a body, by its head. */
+    readonly opens: (request: HttpRequest) => boolean
+  }
   /** Whether the gate lets the request in. */
   readonly admits: (request: HttpRequest) => boolean
   /** node:http serves the connection from now on. */
@@ -25,6 +30,12 @@ const requestStart = channel('toolroom.http.request.start')
 const TICK_MS = 1000
 /** A connection that has sent nothing, or only a part of its first request, is handed over after this time. */
 const MAX_WAIT_TICKS = 2
+/** What is read before the response to the last request. More of it is left in the socket, and read slowly. */
+const EARLY_BYTES = 64 * 1024
+/** Beyond this nothing is read, so that a disconnect is not noticed either. */
+const MAX_EARLY_BYTES = 1024 * 1024
+/** Of all bodies that arrive in parts. Others are left to node:http, which does not read ahead. */
+const MAX_ARRIVING_BYTES = 32 * 1024 * 1024
 /** A request in more parts is handed over, because each part needs memory of its own. */
 const MAX_PARTS = 64
 
@@ -36,6 +47,7 @@ const MAX_PARTS = 64
 export class PlainConnections {
   readonly #deps: Deps
   readonly #open = new Set<PlainConnection>()
+  readonly #arriving = { bytes: 0 }
   #timer: NodeJS.Timeout | undefined
 
   constructor(deps: Deps) {
@@ -44,7 +56,9 @@ export class PlainConnections {
 
   add(socket: Socket): void {
     const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${this.#deps.keepAliveMs / 1000}\r\n`
-    const connection = new PlainConnection(socket, this.#deps, keepAlive, () => this.#remove(connection))
+    const connection = new PlainConnection(socket, this.#deps, keepAlive, this.#arriving, () =>
+      this.#remove(connection),
+    )
     this.#open.add(connection)
     this.#timer ??= setInterval(() => this.#tick(), TICK_MS).unref()
   }
@@ -75,6 +89,8 @@ class PlainConnection {
   readonly #deps: Deps
   readonly #keepAlive: string
   readonly #onGone: () => void
+  /** The bodies of all connections that have not arrived completely. */
+  readonly #arriving: { bytes: number }
   readonly #heads = new RequestHeads()
   /** The headers that the gate has let in last. A request with the same ones is let in without asking it again. */
   #admitted: RequestHead['headers'] | undefined
@@ -84,11 +100,19 @@ class PlainConnection {
   #parts: Buffer[] = []
   #received = 0
   /** What was sent before the response to the last request. */
-  #early: Buffer | undefined
+  #early: Buffer[] | undefined
+  #earlyBytes = 0
   #hasServed = false
   #idleTicks = 0
 
-  constructor(socket: Socket, deps: Deps, keepAlive: string, onGone: () => void) {
+  constructor(
+    socket: Socket,
+    deps: Deps,
+    keepAlive: string,
+    arriving: { bytes: number },
+    onGone: () => void,
+  ) {
+    this.#arriving = arriving
     this.#socket = socket
     this.#deps = deps
     this.#keepAlive = keepAlive
@@ -102,7 +126,11 @@ class PlainConnection {
 
   /** Called every second. */
   tick(keepTicks: number): void {
-    if (this.#response) return
+    if (this.#response) {
+      // Only reading shows that the client has disconnected.
+      if (this.#earlyBytes >= EARLY_BYTES && this.#earlyBytes < MAX_EARLY_BYTES) this.#socket.resume()
+      return
+    }
     this.#idleTicks += 1
     if (this.#hasServed && this.#received === 0) {
       if (this.#idleTicks > keepTicks) this.close()
@@ -119,8 +147,10 @@ class PlainConnection {
 
   #onData = (chunk: Buffer): void => {
     if (this.#response) {
-      this.#early = this.#early ? Buffer.concat([this.#early, chunk]) : chunk
-      this.#socket.pause()
+      this.#early ??= []
+      this.#early.push(chunk)
+      this.#earlyBytes += chunk.length
+      if (this.#earlyBytes >= EARLY_BYTES) this.#socket.pause()
     } else if (this.#received === 0) this.#begin(chunk)
     else this.#continue(chunk)
   }
@@ -134,8 +164,18 @@ class PlainConnection {
     }
     this.#parts = [chunk]
     this.#received = chunk.length
-    if (isTaken && head.end > chunk.length) this.#head = head
+    if (isTaken && head.end > chunk.length && this.#mayArrive(head)) this.#head = head
     else this.#handOver() // another kind of request, or more than one
+  }
+
+  /** Whether a body that arrives in parts is kept: only of a request that will be served. */
+  #mayArrive(head: RequestHead): boolean {
+    const { url, headers, rawHeaders, end } = head
+    const request = { method: 'POST', url, headers, rawHeaders, socket: this.#socket }
+    if (this.#arriving.bytes + end > MAX_ARRIVING_BYTES) return false
+    if (!this.#deps.admits(request) || !this.#deps.route.opens(request)) return false
+    this.#arriving.bytes += end
+    return true
   }
 
   #continue(chunk: Buffer): void {
@@ -167,6 +207,7 @@ class PlainConnection {
   }
 
   #clear(): void {
+    if (this.#head) this.#arriving.bytes -= this.#head.end
     this.#head = undefined
     if (this.#parts.length > 0) this.#parts = []
     this.#received = 0
@@ -177,8 +218,9 @@ class PlainConnection {
     this.#response = undefined
     if (this.#socket.destroyed) return
     this.#deps.onIdle(this.#socket)
-    const early = this.#early
+    const early = this.#early && Buffer.concat(this.#early)
     this.#early = undefined
+    this.#earlyBytes = 0
     if (this.#deps.isClosing()) this.#socket.destroySoon()
     else if (early) {
       this.#socket.resume()
@@ -212,6 +254,7 @@ class PlainConnection {
   }
 
   #onClose = (): void => {
+    this.#clear()
     this.#onGone()
     this.#response?.disconnected()
   }

@@ -31,11 +31,15 @@ const respond = async (request: AnyRequest, response: HttpResponse): Promise<voi
 async function openFront(listener: (request: AnyRequest, response: HttpResponse) => unknown = respond) {
   const front = new EarlyListener({
     allowedHosts: [],
-    gateway: { takes: (url) => url.startsWith('/mcp'), listener: (...both) => void listener(...both) },
+    gateway: {
+      takes: (url) => url.startsWith('/mcp'),
+      listener: (...both) => void listener(...both),
+      opens: ({ headers }) => headers.authorization !== 'wrong',
+    },
   })
   front.serve(
     (_, response) => void response.end('the API'),
-    () => undefined,
+    (_, socket) => void socket.write('upgraded'),
   )
   await front.listen('127.0.0.1', 0)
   onTestFinished(() => front.close())
@@ -253,6 +257,82 @@ test('a request that ends in the middle gets the error that node:http gives it',
     await closed
     expect(text(), `cut at ${cut}`).toMatch(/^HTTP\/1\.1 400 .*not valid HTTP.*"code":"bad_request"/s)
   }
+})
+
+test('a disconnect is noticed also after requests that were sent before the response to the last one', async () => {
+  const closed: string[] = []
+  const { port } = await openFront(async (request, response) => {
+    const body = await bodyOf(request)
+    response.on('close', () => closed.push(body))
+  })
+  for (const early of [1, 2, 3]) {
+    const { socket, send } = client(port)
+    send(post(port, `slow ${early}`))
+    for (let n = 0; n < early; n += 1) {
+      await sleep(20)
+      send(post(port, 'early'))
+    }
+    await sleep(20)
+    socket.destroy()
+    await expect.poll(() => closed).toContain(`slow ${early}`)
+  }
+  const { socket, send } = client(port)
+  send(post(port, 'much'))
+  await sleep(20)
+  send(post(port, 'x'.repeat(300_000)))
+  await sleep(50)
+  socket.destroy()
+  await expect.poll(() => closed).toContain('much')
+})
+
+test('a body that arrives in parts is kept only if the head of its request opens the route', async () => {
+  const { port } = await openFront()
+  const bytes = post(port, 'in two parts', 'Authorization: wrong\r\n')
+  const wrong = client(port)
+  wrong.send(bytes.slice(0, -5))
+  await sleep(30)
+  wrong.send(bytes.slice(-5))
+  await wrong.until('node /mcp in two parts')
+  const foreign = client(port)
+  foreign.send(post(port, 'x'.repeat(1000), 'Origin: https://evil.example\r\n').slice(0, -5))
+  await foreign.until('origin_not_allowed') // although its body is not complete
+})
+
+test('in a pipeline 100 Continue is not written into a response, and an ignored upgrade offer is answered after it', async () => {
+  const { port } = await openFront(async (request, response) => {
+    const body = await bodyOf(request)
+    await sleep(body === 'slow' ? 100 : 0)
+    response.writeHead(200, { 'content-type': 'text/plain' })
+    response.write(`<${body}`)
+    await sleep(20)
+    response.end('>')
+  })
+  const host = `Host: 127.0.0.1:${port}\r\n`
+  const slow = `PUT /mcp HTTP/1.1\r\n${host}Content-Length: 4\r\n\r\nslow`
+  const expecting = `PUT /mcp HTTP/1.1\r\n${host}Expect: 100-continue\r\nContent-Length: 4\r\n\r\n`
+  const continued = client(port)
+  continued.send(slow + expecting)
+  await continued.until('100 Continue')
+  continued.send('last')
+  await continued.until('<last')
+  expect(
+    continued
+      .text()
+      .split(/(?=HTTP\/1\.1 )/)
+      .map((each) => /<\w+|Continue/.exec(each)?.[0]),
+  ).toEqual(['<slow', 'Continue', '<last'])
+
+  const offering = client(port)
+  const offer = `GET /mcp HTTP/1.1\r\n${host}Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n`
+  offering.send(slow + offer + slow)
+  await expect.poll(() => offering.text().match(/HTTP\/1\.1 200 OK/g)?.length, { timeout: 20_000 }).toBe(3)
+  expect(offering.text().indexOf('<slow')).toBeLessThan(offering.text().lastIndexOf('HTTP/1.1 200'))
+
+  const upgrading = client(port)
+  const websocket = `GET /ws HTTP/1.1\r\n${host}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
+  upgrading.send(slow + websocket)
+  await upgrading.until('upgraded')
+  expect(upgrading.text()).toMatch(/^HTTP\/1\.1 200 OK.*<slow.*\r\n0\r\n\r\nupgraded$/s)
 })
 
 test('a header value with a line break is refused instead of written', async () => {
