@@ -24,6 +24,7 @@ import { type EditDeps, publishChange } from './edit.service.ts'
 import { assertRevision, auditOf, diffsOf, recordKey, reportOf } from './file-plan.ts'
 import type { OpenFiles } from './file-writer.ts'
 import { hasInvalidKey, keysAfter } from './gateway-keys.ts'
+import { checkIsolated, startedEntries } from './isolated-servers.ts'
 
 interface Deps extends EditDeps {
   readonly backups: Backups
@@ -74,6 +75,7 @@ export class Undo {
       steps.push({ ...(await files.read({ ...config, path }, undefined, plan)), names })
     }
     const main = steps.find(({ file }) => file.path === config.path) ?? unchanged(target)
+    await checkIsolated(this.#deps, target, 'undo', main)
     const otherDiff = steps.map(({ file, diff }) => (file.path === config.path ? '' : diff)).join('')
     const before = recordOf(ownership, config)
     const backup = toRestore.find(({ path }) => path === config.path)
@@ -111,6 +113,7 @@ export class Undo {
     const isSame = (content?.revision ?? null) === (next?.revision ?? null)
     return {
       plan: differenceOf(before, after),
+      started: startedEntries(before, after),
       ...diffsOf(path, content?.text ?? '', next?.text ?? '', [...before, ...after], backup.names, [
         from.root,
         to.root,
@@ -248,6 +251,7 @@ function unchanged(target: ConfigTarget) {
   const content = readConfig(fileOf(target))
   return {
     plan: differenceOf([], []),
+    started: [],
     diff: '',
     publicDiff: '',
     revision: content?.revision ?? null,
@@ -263,6 +267,7 @@ function differenceOf(before: readonly Entry[], after: readonly Entry[]) {
   const [old, now] = [hashes(before), hashes(after)]
   const names = [...now.keys()]
   return {
+    warnings: [] as string[],
     added: names.filter((name) => !old.has(name)),
     removed: [...old.keys()].filter((name) => !now.has(name)),
     updated: names.filter((name) => old.has(name) && old.get(name) !== now.get(name)),

@@ -239,6 +239,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
       'This is not a package name with a version or tag. Paths, URLs, git addresses, aliases, ranges and options are not supported.',
     todo: 'Write the name like `@scope/name`, and the version like `1.2.3` or `latest`.',
   },
+  server_isolated: {
+    happened:
+      "The server runs in a sandbox or a container, and an agent's file would get its bare command, which the agent starts with all rights of the user.",
+    todo: 'Connect the agent to the gateway, or set the isolation of the server to `none`.',
+  },
   not_supported: {
     happened: 'The agent does not support this transport, scope or switch.',
     todo: '`detail` says what it supports.',
