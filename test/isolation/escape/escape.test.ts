@@ -118,7 +118,7 @@ describe.skipIf(!canCompile).each(CHOSEN.map((place) => [place.name, place] as c
         const inner = join(home, 'w/a', basename(home))
         const key = join(home, '.ssh/id_ed25519')
         const [moved, again, script] = await run([
-          link(dirname(home), join(home, 'w/a')),
+          link('../..', join(home, 'w/a')),
           attempt({ read: [inner] }, [`read ${join(inner, '.ssh/id_ed25519')}`]),
           attempt({}, [], [join(home, 'w/server.py')]),
         ])
