@@ -130,6 +130,10 @@ describe.skipIf(!canCompile).each(CHOSEN.map((place) => [place.name, place] as c
         ])
         expect(replaced).toBe('end\n')
         expectDocumented(after, home, name)
+        // A granted folder with everything in it hides what is Toolroom's own.
+        const [all] = await run([attempt({ read: [home] })])
+        expect(all).toContain(`read ${key}`)
+        expect(all).not.toMatch(/\/(?:data|config)\//)
         for (const cwd of ['.ssh', 'data', 'notes'])
           expect(await run([{ ...attempt(), cwd: join(home, cwd) }])).toEqual(['refused path_not_granted'])
       },
