@@ -39,7 +39,8 @@ const RULES = [
   {
     why: 'an indefinite person; name the client, the caller, the user or the process instead',
     only: (path) => PROSE.test(path) && !TEST.test(path),
-    words: [new RegExp(`\\b(${'who' + 'ever'}|${'some' + 'body'}|${'no' + 'body'})\\b`, 'i')],
+    // The user of that name is in quotes, or a value.
+    words: [new RegExp(`(?<![\`'=])\\b(${'who' + 'ever'}|${'some' + 'body'}|${'no' + 'body'})\\b`, 'i')],
   },
   {
     why: 'a private word; use the one in VOCABULARY.md',

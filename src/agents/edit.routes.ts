@@ -19,6 +19,7 @@ const errors: ErrorCode[] = [
   'config_locked',
   'agent_not_installed',
   'not_supported',
+  'server_isolated',
   'disk_full',
 ]
 

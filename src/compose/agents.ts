@@ -86,7 +86,7 @@ export async function registeredServers(
 
 /** Agents cannot resolve Toolroom's packages, so their entry has the file of the program. */
 function stdioServer(server: Server, programOf: ProgramOf): RegisteredServer {
-  const { id, name, env, cwd } = server
+  const { id, name, env, cwd, isolation } = server
   const program = programFor(server, programOf)
   if (program.ok) {
     const { command, args } = program
@@ -95,6 +95,7 @@ function stdioServer(server: Server, programOf: ProgramOf): RegisteredServer {
       id,
       name,
       definition: { type: 'stdio', command, args, env, cwd },
+      ...(isolation !== 'none' && { isIsolated: true }),
       ...(from && { package: from }),
     }
   }

@@ -55,6 +55,7 @@ export const CATALOGUE = {
   wrong_passphrase: { status: 422, title: 'Wrong passphrase' },
   blocked_address: { status: 422, title: 'Address not allowed' },
   invalid_package_spec: { status: 422, title: 'Not a package name' },
+  server_isolated: { status: 422, title: 'Server is isolated' },
   not_supported: { status: 422, title: 'Not supported by the agent' },
   config_locked: { status: 423, title: 'File is locked' },
   upgrade_required: { status: 426, title: 'WebSocket expected' },

@@ -163,8 +163,8 @@ test.skipIf(!sandbox?.isThere).each(['none', 'sandbox'])(
     await service.ended
     const loaded = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))
     expect(loaded.join('')).toContain('/dist/up-')
-    const places = loaded.join('').match(/(?<=\/dist\/)(?:ability|sandbox|containers)(?=-)/g) ?? []
-    expect([...new Set(places)].sort()).toEqual(isolation === 'none' ? [] : ['ability', isolation])
+    const places = loaded.join('').match(/(?<=\/dist\/)(?:shown-folders|sandbox|containers)(?=-)/g) ?? []
+    expect([...new Set(places)].sort()).toEqual(isolation === 'none' ? [] : [isolation, 'shown-folders'])
   },
 )
 

@@ -20,6 +20,8 @@ export interface RegisteredServer {
   readonly name: string
   /** Or why no entry can be written for it. */
   readonly definition: Definition | AppError
+  /** Toolroom runs it in a sandbox or a container. An agent that starts its command would run it with all rights of the user. */
+  readonly isIsolated?: boolean
   /** The package that it runs from, and the arguments of its program. */
   readonly package?: { readonly name: string; readonly args: readonly string[] }
 }

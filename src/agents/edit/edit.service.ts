@@ -33,6 +33,7 @@ import {
 import type { FileWriter, OpenFiles, PlannedChange } from './file-writer.ts'
 import { choiceIn, chosenSince, isSameChoice } from './gateway-choice.ts'
 import { type GatewayKeys, type KeyKind, keyName, keysAfter } from './gateway-keys.ts'
+import { checkIsolated } from './isolated-servers.ts'
 import { planDisconnect, planRemove } from './removal-plans.ts'
 
 export interface EditDeps extends ConnectDeps {
@@ -183,6 +184,7 @@ export class Edit {
           const current = currentConfig(target, content, record, options.revision)
           return planFile(target, current, plan(target, current, newKey?.key ?? ''))
         })
+        await checkIsolated(this.#deps, target, action, main)
         const others = await this.#planOtherFiles(files, target, main.plan)
         const otherDiff = others.map(({ diff }) => diff).join('')
         const chosen = options.dry_run ? null : choiceIn(main.plan, record, offers.chosenFor(agent.type))

@@ -12,22 +12,25 @@ import type { FileRecord, TakenOver } from '../files/ownership-store.ts'
 import { type Content, contentOf } from '../files/read-config.ts'
 import { applyOperations, formatOf, type Operation } from '../formats/apply-operations.ts'
 import { revisionOf } from '../formats/text-edits.ts'
-import { readEntries } from '../read/read-entries.ts'
+import { type Entry, readEntries } from '../read/read-entries.ts'
 import type { ChangeOptions, ChangeReport } from './edit.schema.ts'
 import { entryChanges } from './entry-changes.ts'
 import type { CurrentConfig, OtherFileOperation, Plan } from './entry-plan.ts'
 import type { Kept } from './file-writer.ts'
+import { startedEntries } from './isolated-servers.ts'
 import { originalAfter, takenOver } from './take-over.ts'
 
 /** The change of the file that a request names. */
 export interface FileChange extends ReturnType<typeof applyToContent> {
-  readonly plan: Plan
+  readonly plan: Plan & { readonly warnings: string[] }
   readonly diff: string
   /** For the audit row, whose line in the log can be read without the token. */
   readonly publicDiff: string
   readonly takenOver: TakenOver | null
   /** What happens to each entry. */
   readonly changes: readonly EntryChange[]
+  /** What the agent starts itself after the change, and did not before. */
+  readonly started: readonly Entry[]
 }
 
 /** The entries of a file and what we own of them. Throws if the content has another revision than the caller read. */
@@ -67,7 +70,8 @@ export function planFile(target: ConfigTarget, current: CurrentConfig, plan: Pla
   }))
   return {
     ...edited,
-    plan: { ...plan, entries: withPatches(plan, edited.text, text) },
+    plan: { ...plan, entries: withPatches(plan, edited.text, text), warnings: [...plan.warnings] },
+    started: isUnchanged ? [] : startedEntries(entries, after),
     ...diffsOf(config.path, text, edited.text, [...entries, ...after, ...moved], [], [current.root, root]),
     changes: entryChanges(current, { entries: after, owned: plan.entries }, plan),
     trace: after.length === 0 ? null : edited.trace,

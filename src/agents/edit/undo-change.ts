@@ -26,6 +26,7 @@ import { assertRevision, auditOf, diffsOf, recordKey, reportOf } from './file-pl
 import type { OpenFiles } from './file-writer.ts'
 import { isSameChoice, leadsThere } from './gateway-choice.ts'
 import { hasInvalidKey, keysAfter } from './gateway-keys.ts'
+import { checkIsolated, startedEntries } from './isolated-servers.ts'
 
 interface Deps extends EditDeps {
   readonly backups: Backups
@@ -85,6 +86,7 @@ export class Undo {
       steps.push({ ...(await files.read({ ...config, path }, undefined, plan)), names })
     }
     const main = steps.find(({ file }) => file.path === config.path) ?? unchanged(target)
+    await checkIsolated(this.#deps, target, 'undo', main)
     const otherDiff = steps.map(({ file, diff }) => (file.path === config.path ? '' : diff)).join('')
     const before = recordOf(ownership, config)
     const backup = toRestore.find(({ path }) => path === config.path)
@@ -134,6 +136,7 @@ export class Undo {
     return {
       plan: difference,
       ...(isMain && { changes: entryChanges(from, to, difference) }),
+      started: startedEntries(before, after),
       ...diffsOf(path, content?.text ?? '', next?.text ?? '', [...before, ...after], backup.names, [
         from.root,
         to.root,
@@ -273,6 +276,7 @@ function unchanged(target: ConfigTarget) {
   return {
     plan: differenceOf([], []),
     content,
+    started: [],
     diff: '',
     publicDiff: '',
     revision: content?.revision ?? null,
@@ -288,6 +292,7 @@ function differenceOf(before: readonly Entry[], after: readonly Entry[]) {
   const [old, now] = [hashes(before), hashes(after)]
   const names = [...now.keys()]
   return {
+    warnings: [] as string[],
     added: names.filter((name) => !old.has(name)),
     removed: [...old.keys()].filter((name) => !now.has(name)),
     updated: names.filter((name) => old.has(name) && old.get(name) !== now.get(name)),

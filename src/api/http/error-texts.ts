@@ -8,8 +8,7 @@ interface Text {
 /** What each code means, and what to do. The source of `/docs/errors/<code>` and docs/errors.md. */
 export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   bad_request: {
-    happened:
-      'The request is not valid HTTP: a malformed request line, header, body length or percent-encoding.',
+    happened: 'The request is not valid HTTP: a malformed request line, header, length or percent-encoding.',
     todo: 'Check what your client sends. `%` in a path must be followed by two hexadecimal digits.',
   },
   bad_host_header: {
@@ -29,8 +28,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Compare it with AUTH_TOKEN, or with the file `token` in the data folder. After ten wrong tokens within a minute, responses are delayed.',
   },
   code_expired: {
-    happened:
-      'The login code has expired: it lives for 60 s, in a link that a command has printed for 10 minutes.',
+    happened: 'The login code has expired: it lives for 60 s, and in a printed link for 10 minutes.',
     todo: 'Create a new code with `POST /api/login-codes`, or run `toolroom open` again.',
   },
   code_spent: {
@@ -190,8 +188,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: '`GET /api/jobs/{id}` shows its phase. Only an update with `hold=true` waits, in the phase `waiting`.',
   },
   set_elsewhere: {
-    happened:
-      'A flag, an environment variable or an `.env` file sets this value, and takes precedence over config.json.',
+    happened: 'A flag, a variable or an `.env` file sets this value, and takes precedence over config.json.',
     todo: 'Change it in the place that `detail` names, or remove it there. Then restart Toolroom.',
   },
   payload_incomplete: {
@@ -212,8 +209,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Send less data per request.',
   },
   config_too_large: {
-    happened:
-      "The agent's file is larger than 10 MiB (TOML: 1 MiB, YAML: 256 KiB), or it has more than 1,000 servers.",
+    happened: "The agent's file is over 10 MiB (TOML: 1 MiB, YAML: 256 KiB), or has over 1,000 servers.",
     todo: 'Check why the file is so large. Toolroom neither reads it nor writes to it.',
   },
   url_too_long: { happened: 'The URL is longer than 8192 bytes.', todo: 'Use fewer or shorter parameters.' },
@@ -238,6 +234,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened:
       'This is not a package name with a version or tag. Paths, URLs, git addresses, aliases, ranges and options are not supported.',
     todo: 'Write the name like `@scope/name`, and the version like `1.2.3` or `latest`.',
+  },
+  server_isolated: {
+    happened: 'The server is isolated, and the agent would start its bare command without the isolation.',
+    todo: 'Connect the agent to the gateway, or set the isolation of the server to `none`.',
   },
   not_supported: {
     happened: 'The agent does not support this transport, scope or switch.',

@@ -9,7 +9,7 @@ export type PathRefusal =
   | { readonly why: 'rights'; readonly file: string; readonly user: string }
 
 /** The code of a working folder that a server was not granted, among others. */
-export const NOT_GRANTED = 'path_not_granted'
+const NOT_GRANTED = 'path_not_granted'
 
 export function errorOf(refusal: PathRefusal): LastError {
   const { clause, hint } = textsOf(refusal)

@@ -138,7 +138,8 @@ export class Places {
     const { Containers } = await import('./container/containers.ts')
     const written = await this.#writtenFolders()
     const pinFile = join(folder, IMAGE_PINS)
-    this.#opened = new Containers({ env: process.env, home: homedir(), pinFile, marks, own: hidden, written })
+    const around = { home: homedir(), own: hidden, written, empty: join(folder, 'empty') }
+    this.#opened = new Containers({ ...around, env: process.env, pinFile, marks })
     return this.#opened
   }
 

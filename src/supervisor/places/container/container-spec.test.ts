@@ -131,11 +131,12 @@ onUnix('no container gets a folder of Toolroom, and folders around it hide it', 
     return specIn({ command: 'docker', args, env: {}, cwd: null, options: OPTIONS }, home, own)
   }
   expect(run(`${home}/data:/x`)).toMatchObject({ ok: false, error: { code: 'path_not_granted' } })
-  expect(run(`${home}:/x`)).toMatchObject({ ok: true, spec: { hidden: ['/x/data'] } })
-  expect(run(`${home}/notes:/x`)).not.toHaveProperty('spec.hidden')
+  const hiddenAt = (target: string) => ({ source: '/empty', target, access: 'read' })
+  expect(run(`${home}:/x`)).toMatchObject({ spec: { binds: [{ target: '/x' }, hiddenAt('/x/data')] } })
+  expect(run(`${home}/notes:/x`)).toMatchObject({ spec: { binds: [{ target: '/x' }] } })
   const granted = { ...OPTIONS, read: [dirname(home)] }
   const found = specIn({ command: 'node', args: [], env: {}, cwd: null, options: granted }, home, own)
-  expect(found).toMatchObject({ spec: { hidden: expect.arrayContaining([home, join(home, 'data')]) } })
+  expect(found).toMatchObject({ spec: { binds: [{ target: dirname(home) }, hiddenAt(home)] } })
 })
 
 test('the first image of a server stays its image until the server names another one', () => {
@@ -207,7 +208,7 @@ test('a container has no capability, no log, no swap beyond its memory, and a ro
 })
 
 function specIn(contained: Contained, home: string, own: readonly string[] = []) {
-  return specOf(contained, { home, own, written: new WrittenFolders() })
+  return specOf(contained, { home, own, written: new WrittenFolders(), empty: '/empty' })
 }
 
 function homeWith(...folders: string[]): string {

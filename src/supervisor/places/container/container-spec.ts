@@ -27,6 +27,8 @@ export interface ContainerSurroundings {
   /** Toolroom's own folders, which no container gets. */
   readonly own: readonly string[]
   readonly written: WrittenFolders
+  /** An empty folder. It is mounted where something stays hidden: Podman fills a folder in memory with what was there. */
+  readonly empty: string
 }
 
 /**
@@ -62,8 +64,11 @@ export function specOf(contained: Contained, surroundings: ContainerSurroundings
     ({ source, access }) => access === 'read' && followed.some((outer) => isWrittenAround(outer, source)),
   )
   const { network, memory_mb, pids } = options
-  const limits = { network, memory_mb, pids, binds: followed, ...(isNested && { isNested }) }
-  const spec = hidden.length === 0 ? limits : { ...limits, hidden: [...new Set(hidden)] }
+  const outermost = [...new Set(hidden)].filter(
+    (target) => !hidden.some((outer) => outer !== target && isInside(target, outer)),
+  )
+  const binds = [...followed, ...outermost.map((target) => emptyAt(target, surroundings.empty))]
+  const spec = { network, memory_mb, pids, binds, ...(isNested && { isNested }) }
   if (run) return { ok: true, spec: { ...ofRun(run.container, env), ...spec } }
   if (options.image === null) return notContained('its isolation_options name no image')
   const program = { image: options.image, entrypoint: [command], args, env, cwd: cwd ?? undefined }
@@ -113,6 +118,8 @@ function ofRun(run: ContainerCommand, env: Contained['env']) {
     user: user ?? undefined,
   }
 }
+
+const emptyAt = (target: string, empty: string): Bind => ({ source: empty, target, access: 'read' })
 
 const samePath = (path: string, access: Bind['access']): Bind => ({ source: path, target: path, access })
 

@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs'
 import type { LastError } from '../../../kernel/server-state.ts'
 import type { Marks } from '../../platform/platform.ts'
 import { type ServerProcess, StartFailure } from '../../process/start-child.ts'
@@ -47,6 +48,7 @@ export class Containers {
     const found = this.#socket()
     if (!found.ok) throw new StartFailure(notStarted('engine_unavailable', found.obstacle), false)
     const engine = new Engine(found.path)
+    mkdirSync(this.#deps.empty, { recursive: true })
     const presence = {}
     this.#present.set(presence, serverId)
     try {

@@ -16,8 +16,6 @@ export interface ContainerSpec {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly binds: readonly Bind[]
-  /** Folders of the container that are empty, inside of binds. */
-  readonly hidden?: readonly string[]
   /**
    * A bind is in another one that the server may change: while one process of the server runs, it could put a link there that
    * the engine follows for the next one.
@@ -85,7 +83,7 @@ export function createBody(
       NetworkMode: spec.network === 'none' ? 'none' : 'bridge',
       LogConfig: { Type: 'none', Config: {} }, // the default driver would write every answer to disk
       Tmpfs: { '/tmp': 'rw,nosuid,nodev' },
-      Mounts: [...spec.binds.map(mountOf), ...(spec.hidden ?? []).map(emptyAt)],
+      Mounts: spec.binds.map(mountOf),
     },
   }
 }
@@ -97,5 +95,3 @@ const mountOf = ({ source, target, access }: Bind) => ({
   Target: target,
   ReadOnly: access === 'read',
 })
-
-const emptyAt = (target: string) => ({ Type: 'tmpfs', Target: target, ReadOnly: true })

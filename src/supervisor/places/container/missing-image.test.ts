@@ -30,6 +30,7 @@ test.skipIf(process.platform === 'win32')(
       home: folder,
       own: [],
       written: new WrittenFolders(),
+      empty: join(folder, 'empty'),
       pinFile: join(folder, 'pins.json'),
       marks: { ofFolder: 'a', ofRun: 'b' } as never,
     })

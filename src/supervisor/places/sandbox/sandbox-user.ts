@@ -33,9 +33,9 @@ const notUsable = (name: string, why: string): FoundUser => ({ ok: false, obstac
 const PATH = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }
 
 /**
- * A user namespace of root in which all other users have their own numbers, and root has one that nobody has. So `bwrap` keeps
- * its rights when it becomes another user: it mounts what only root can reach, and never runs as that root. Nobody but root
- * can enter it. Returns an open file, which keeps it.
+ * A user namespace of root in which all other users have their own numbers, and root has one that no user has. So `bwrap` keeps
+ * its rights when it becomes another user: it mounts what only root can reach, and never runs as that root. Only root can
+ * enter it. Returns an open file, which keeps it.
  */
 export async function openUserNamespace(): Promise<number> {
   const helper = spawn('unshare', ['-U', 'cat'], { env: PATH, stdio: ['pipe', 'pipe', 'ignore'] })

@@ -1,0 +1,96 @@
+/** What belongs to the user, in the home. */
+export const IN_HOME = [
+  ...[
+    '.ssh',
+    '.ssh/id_ed25519',
+    '.ssh/authorized_keys',
+    '.gnupg/private-keys',
+    '.password-store/a.gpg',
+    '.netrc',
+  ],
+  ...['.git-credentials', '.npmrc', '.pypirc', '.pgpass', '.aws/credentials', '.azure/token', '.kube/config'],
+  ...[
+    '.docker/config.json',
+    '.config/gcloud/credentials.db',
+    '.config/gh/hosts.yml',
+    '.config/google-chrome/Cookies',
+  ],
+  ...[
+    '.local/share/keyrings/login.keyring',
+    '.mozilla/firefox/logins.json',
+    '.bash_history',
+    '.bashrc',
+    '.profile',
+  ],
+  ...[
+    '.zshrc',
+    '.config/autostart/a.desktop',
+    '.config/systemd/user/a.service',
+    '.local/bin/a',
+    '.gitconfig',
+  ],
+  ...['.claude.json', '.cursor/mcp.json', '.codex/config.toml', '.vscode/mcp.json', 'notes/private.txt'],
+  ...['data/token', 'data/toolroom.db', 'config/secret.key'],
+]
+
+/** What belongs to the system. */
+export const OF_SYSTEM = [
+  ...[
+    '/etc/passwd',
+    '/etc/shadow',
+    '/etc/sudoers',
+    '/etc/ssh',
+    '/root',
+    '/var/log',
+    '/var/lib',
+    '/var/spool/cron',
+  ],
+  ...[
+    '/boot',
+    '/mnt',
+    '/srv',
+    '/run',
+    '/run/dbus/system_bus_socket',
+    '/run/docker.sock',
+    '/var/run/docker.sock',
+  ],
+  ...['/run/systemd/private', '/run/user', '/tmp/.X11-unix', '/usr', '/etc', '/opt', '/'],
+  ...[
+    '/dev/mem',
+    '/dev/kmsg',
+    '/dev/kvm',
+    '/dev/fuse',
+    '/dev/vda',
+    '/dev/sda',
+    '/dev/loop-control',
+    '/dev/tty',
+  ],
+  ...['/proc/kcore', '/proc/keys', '/proc/kmsg', '/proc/kallsyms', '/proc/timer_list', '/proc/sysrq-trigger'],
+  ...[
+    '/proc/sys/kernel/core_pattern',
+    '/proc/sys/kernel/hostname',
+    '/proc/sys/kernel/modprobe',
+    '/proc/sys/vm/drop_caches',
+  ],
+  ...[
+    '/proc/sys/net/ipv4/ip_forward',
+    '/proc/sys/fs/binfmt_misc/register',
+    '/proc/irq/default_smp_affinity',
+    '/proc/bus',
+  ],
+  ...[
+    '/proc/1/mem',
+    '/proc/1/environ',
+    '/proc/1/root/root',
+    '/proc/1/cwd',
+    '/sys/kernel/uevent_helper',
+    '/sys/power/state',
+  ],
+  ...[
+    '/sys/kernel/debug',
+    '/sys/kernel/security',
+    '/sys/firmware',
+    '/sys/fs/cgroup',
+    '/sys/fs/cgroup/cgroup.procs',
+  ],
+]
