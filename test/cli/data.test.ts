@@ -114,6 +114,8 @@ test('config set says when a restart is needed, and backup restore shows the dif
   expect(readFileSync(file, 'utf8')).toContain('toolroom')
   expect(await cli('backup', 'ls')).toMatch(/cursor +set /)
   expect(await cli('backup', 'restore', 'curs', '--dry-run')).toMatch(/^✓ cursor .*\n(?:.*\n)*-.*toolroom/)
+  const unasked = await runCli(cliEnv(service), ['backup', 'restore', '--all']) // nobody can be asked
+  expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
   expect(readFileSync(file, 'utf8')).toContain('toolroom')
   expect(await cli('backup', 'restore', '--all', '--yes')).toMatch(/^✓ cursor/)
   expect(readFileSync(file, 'utf8')).toBe(before)
