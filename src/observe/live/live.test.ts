@@ -192,6 +192,7 @@ describe('live stream', () => {
     facts.publish('log', line('the disk is full'))
     facts.publish('log', line('another', { level: 'error' }))
     facts.publish('log', line('a disk elsewhere', { level: 'error', server_id: 'b' }))
+    facts.publish('log', line('a disk of no server', { level: 'error', server_id: null }))
     socket.receive({ type: 'subscribe', topics: ['log'], filter: { stream: ['stderr'], source: ['server'] } })
     facts.publish('log', line('to stderr', { stream: 'stderr' }))
     facts.publish('log', line('to stdout', { stream: 'stdout' }))
