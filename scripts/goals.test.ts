@@ -23,7 +23,7 @@ test('each of the reliability goals R1 to R35 has a figure in the table of npm r
   expect(without.map(([goal]) => goal)).toEqual([])
 })
 
-test('the goals run at full length every night, as root and with what they need, and a goal that was skipped fails there', () => {
+test('the goals run at full length every night, as root and with what they need, and a skipped test that a machine can run fails there', () => {
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
   const { on, permissions, jobs } = parse(read('.github/workflows/goals.yml'))
   expect(on.schedule).toEqual([{ cron: expect.stringMatching(/^\d+ \d+ \* \* \*$/) }])

@@ -280,3 +280,15 @@ function openTlsFront(proxy: TestProxy): Promise<Site> {
   })
   return listening(server, 'https', [])
 }
+
+test.each(['me:pa%20ss@', 'me@', ':pass@'])(
+  'the login %s of a proxy is in its header only, and not in the URL that requests are sent to',
+  (login) => {
+    const proxy = proxyFromEnvironment({ HTTP_PROXY: `http://${login}proxy.test:3128` })(
+      new URL('http://a.test'),
+    )
+    expect(proxy?.url.href).toBe('http://proxy.test:3128/')
+    const [user = '', password = ''] = decodeURIComponent(login.slice(0, -1)).split(':')
+    expect(proxy?.authorization).toBe(basic(`${user}:${password}`))
+  },
+)

@@ -38,7 +38,9 @@ async function hasSecrets({ db }: ConfigurationDatabase): Promise<boolean> {
   const call = await db.selectFrom('saved_calls').select('id').limit(1).execute()
   const login = await db.selectFrom('logins').select('server_id').limit(1).execute()
   const client = await db.selectFrom('oauth_clients').select('id').limit(1).execute()
-  return row.length + secret.length + call.length + login.length + client.length > 0
+  const file = await db.selectFrom('agent_files').select('id').limit(1).execute()
+  const change = await db.selectFrom('agent_changes').select('id').limit(1).execute()
+  return [row, secret, call, login, client, file, change].some((rows) => rows.length > 0)
 }
 
 async function isChecked({ db }: ConfigurationDatabase, vault: Vault): Promise<boolean> {

@@ -92,6 +92,18 @@ test('a secret is read from stdin and never shown, and an export with it can be 
   expect((await cli(['import', file])).stderr).toContain('is not a file from toolroom export')
 })
 
+test('an export does not replace a file unless it is told to', async () => {
+  const service = await openTestService()
+  const file = join(service.home, 'mine.json')
+  writeFileSync(file, 'mine')
+  const cli = (...argv: string[]) => runCli(cliEnv(service), ['export', file, ...argv])
+  expect(await cli()).toMatchObject({ code: 6, stderr: expect.stringContaining(`${file} exists`) })
+  expect(await cli('--dry-run')).toMatchObject({ code: 6 })
+  expect(readFileSync(file, 'utf8')).toBe('mine')
+  expect(await cli('--force')).toMatchObject({ code: 0 })
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ format: 'toolroom-export' })
+})
+
 test('config set says when a restart is needed, and backup restore shows the difference before it writes', async () => {
   const service = await openTestService()
   const cli = async (...argv: string[]) => (await runCli(cliEnv(service), argv)).stdout
@@ -114,6 +126,8 @@ test('config set says when a restart is needed, and backup restore shows the dif
   expect(readFileSync(file, 'utf8')).toContain('toolroom')
   expect(await cli('backup', 'ls')).toMatch(/cursor +set /)
   expect(await cli('backup', 'restore', 'curs', '--dry-run')).toMatch(/^✓ cursor .*\n(?:.*\n)*-.*toolroom/)
+  const unasked = await runCli(cliEnv(service), ['backup', 'restore', '--all']) // nobody can be asked
+  expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
   expect(readFileSync(file, 'utf8')).toContain('toolroom')
   expect(await cli('backup', 'restore', '--all', '--yes')).toMatch(/^✓ cursor/)
   expect(readFileSync(file, 'utf8')).toBe(before)

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { AGENTS } from '../../src/agents/catalogue/agent-catalogue.ts'
 import { findCommand, subcommandsOf } from '../../src/cli/commands/all-commands.ts'
 import { readGiven } from '../../src/cli/run/read-arguments.ts'
 
@@ -58,4 +59,30 @@ test('each task of the guide ends with a check, which is a command', () => {
     const check = page.split(/^## /m).at(-1) ?? ''
     expect(check, name).toMatch(/^Check\n\n```(?:sh)?\n(?:\$ )?[a-z]/)
   }
+})
+
+const docOf = (name: string) => readFileSync(join(docs, name), 'utf8')
+
+test('the README and docs/features.md name as many agents as there are, and the README the versions of Node that the package allows', () => {
+  const named = ['Claude Code', 'Cursor', 'VS Code', 'Codex']
+  for (const page of [README, docOf('features.md')])
+    expect(page.replace(/\s+/g, ' ')).toContain(
+      `${named.slice(0, 3).join(', ')}, Codex and ${AGENTS.length - named.length} other agents`,
+    )
+  const { engines } = JSON.parse(docOf('../package.json'))
+  expect(README).toContain(`| Linux | ${engines.node.replace('>=', '')} or newer |`)
+})
+
+test('a call takes less than twice the time of the two hops that every gateway needs, as docs/features.md says: so it was measured, and the bench fails otherwise', () => {
+  expect(docOf('features.md').replace(/\s+/g, ' ')).toContain(
+    'a call takes less than twice the time of the two hops every gateway needs',
+  )
+  const rows = [
+    ...docOf('performance.md').matchAll(
+      /^\| tools\/call(.*?), p50 \| stdio hop \+ http-floor \| ([\d.]+) .*$/gm,
+    ),
+  ]
+  expect(rows.map(([, era]) => era)).toEqual(['', ' of 2026-07-28'])
+  for (const [, , figure] of rows) expect(Number(figure)).toBeLessThan(2)
+  expect(Number(/tools\/call, p50 .*\| ≤ ([\d.]+) \|/.exec(docOf('performance.md'))?.[1])).toBeLessThan(2)
 })

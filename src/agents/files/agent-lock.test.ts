@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -57,9 +57,12 @@ test('a lock of a killed run is released at the next start, and a lock of anothe
   expect(existsSync(lock.path)).toBe(false)
   expect(readdirSync(lock.ledger)).toEqual([])
   mkdirSync(lock.path)
-  writeFileSync(join(lock.ledger, 'x.json'), JSON.stringify({ ...lock, inode: 1 }))
+  // A note of ours about a lock that has been replaced since, and a file that is no note.
+  const note = JSON.stringify({ ...lock, inode: statSync(lock.path).ino + 1, at: Date.now() })
+  for (const name of ['0123456789ab.json', 'x.json']) writeFileSync(join(lock.ledger, name), note)
   releaseLeftLocks(lock.ledger)
   expect(existsSync(lock.path)).toBe(true)
+  expect(readdirSync(lock.ledger)).toEqual(['x.json'])
   void held
 })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { runs } from '../../../test/support/full-or-short.ts'
-import { gatewayName, nameTools } from './tool-names.ts'
+import { gatewayName, nameTools, serverIn } from './tool-names.ts'
 
 const id = fc.stringMatching(/^[a-z0-9][a-z0-9._-]{0,63}$/)
 const tool = fc.oneof(
@@ -71,4 +71,21 @@ test('a gateway name does not change when another server is added or removed', (
     }),
     { numRuns: runs(100, 500) },
   )
+})
+
+test('of two servers whose names begin a tool name, the one with the longer name has it', () => {
+  for (const ids of [
+    ['git', 'git__hub'],
+    ['git__hub', 'git'],
+  ])
+    expect(serverIn('git__hub__create_issue', ids)).toEqual({ id: 'git__hub', tool: 'create_issue' })
+  expect(serverIn('git__create', ['git', 'git__hub'])).toEqual({ id: 'git', tool: 'create' })
+  expect(serverIn('gitlab__create', ['git'])).toBeUndefined()
+})
+
+test('the same tool of two servers whose long names begin alike has two names', () => {
+  const names = ['1', '2'].map((end) => gatewayName(`${'a'.repeat(60)}${end}`, 'read'))
+  expect(new Set(names).size).toBe(2)
+  const tools = ['1', '2'].map((end) => gatewayName('server', `${'a'.repeat(60)}${end}`))
+  expect(new Set(tools).size).toBe(2)
 })

@@ -114,3 +114,15 @@ test("references in args, env, headers and url are resolved, but never in the te
   ])
   expect(resolveDefinition(definition, lookUp)).toMatchObject({ definition: { command: '${env:A}' } })
 })
+
+test.each([
+  'hunter2${env:A}',
+  '${env:A}hunter2',
+  '${secret:A}${env:B}',
+  '${env:A:-hunter2}',
+  '${env:A b}',
+  '\\n${env:A}',
+])('the text %s is more than one reference, so it is not shown like one', (text) => {
+  expect(isOnlyReference(text)).toBe(false)
+  expect(isOnlyReference('${env:A}')).toBe(true)
+})

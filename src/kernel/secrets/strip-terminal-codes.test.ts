@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { KnownSecrets, redactText } from './known-secrets.ts'
-import { plainText } from './strip-terminal-codes.ts'
+import { plainText, printableLine } from './strip-terminal-codes.ts'
 
 test.each([
   ['plain text\twith a tab\nand a line', 'plain text\twith a tab\nand a line'],
@@ -26,4 +26,16 @@ test('a secret with a colour code inside it is masked (safety goal R24)', () => 
   secrets.set('x', ['canary-secret-value'])
   expect(redactText('it is canary-\u001b[1msecret\u001b[0m-value', secrets)).toBe('it is ***')
   expect(redactText('ghp_0123456789\u001b[0mabcdefghijABCDEFGHIJ', secrets)).toBe('***')
+})
+
+test.each([
+  ['one\r\ntwo\n', 'one two'],
+  ['\u001b[31mred\u001b[0m', 'red'],
+  ['safe \u202efdp.exe\u2066', 'safe  fdp.exe'],
+  ['a\u2028b\u2029c', 'a b c'],
+  [' \t\u200f ', undefined],
+  ['x'.repeat(50), 'x'.repeat(20)],
+  ['🎈'.repeat(20), '🎈'.repeat(10)],
+])('the text %j of a server is quoted in an error message as %j', (text, shown) => {
+  expect(printableLine(text, 20)).toBe(shown)
 })

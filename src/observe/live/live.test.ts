@@ -138,6 +138,24 @@ describe('live stream', () => {
     )
   })
 
+  test('a client that resumes gets those missed events only that it is subscribed to', () => {
+    const { open, setStatus } = openStream()
+    const first = open()
+    const last_event = first.frames.at(-1)?.event
+    setStatus('a')
+    setStatus('b')
+    const some = open()
+    some.receive({ type: 'subscribe', topics: ['server_status'], server_ids: ['b'] })
+    some.frames.length = 0
+    some.receive({ type: 'resume', last_event })
+    expect(some.frames.map(({ type, data }) => [type, data.server_id])).toEqual([['server_status', 'b']])
+    const none = open()
+    none.receive({ type: 'unsubscribe', topics: ['server_status'] })
+    none.frames.length = 0
+    none.receive({ type: 'resume', last_event })
+    expect(none.types()).toEqual([])
+  })
+
   test('a client that resumes within a minute gets the missed events once; later it gets a new snapshot', () => {
     const { open, setStatus, tick } = openStream()
     const first = open()
@@ -174,6 +192,7 @@ describe('live stream', () => {
     facts.publish('log', line('the disk is full'))
     facts.publish('log', line('another', { level: 'error' }))
     facts.publish('log', line('a disk elsewhere', { level: 'error', server_id: 'b' }))
+    facts.publish('log', line('a disk of no server', { level: 'error', server_id: null }))
     socket.receive({ type: 'subscribe', topics: ['log'], filter: { stream: ['stderr'], source: ['server'] } })
     facts.publish('log', line('to stderr', { stream: 'stderr' }))
     facts.publish('log', line('to stdout', { stream: 'stdout' }))

@@ -100,3 +100,18 @@ describe('levelOf', () => {
     expect(spent()).toBeLessThan(500)
   })
 })
+
+test('the same line is not folded when another process, the other stream or another end wrote it', () => {
+  const { lines, written } = limited()
+  const one = line('a')
+  for (const other of [
+    one,
+    { ...one, instance: 'i1' },
+    { ...one, instance: 'i2' },
+    { ...one, stream: 'stdout' },
+    { ...one, cut: 5 },
+  ] as const)
+    lines.push(other)
+  lines.flush()
+  expect(written).toEqual(Array(5).fill({ message: 'a', repeat: 1 }))
+})

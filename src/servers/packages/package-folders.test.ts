@@ -94,3 +94,20 @@ test.skipIf(process.platform === 'win32')(
     expect(versionIn(folders.current(next))).toBe('1.1.0')
   },
 )
+
+test('cleaning up deletes only what has our marker: other files and folders stay, also in the folder of a package', () => {
+  const data = ownFolder()
+  const folders = new PackageFolders(data)
+  const record = recorded('1.0.0')
+  folders.place(staged(folders, '1.0.0'), record, '1.0.0').use()
+  const packages = join(data, 'packages')
+  mkdirSync(join(packages, 'app/mine'))
+  writeFileSync(join(packages, 'app/notes.txt'), 'mine')
+  mkdirSync(join(packages, 'other/mine'), { recursive: true })
+  markFolder(mkdirSync(join(packages, 'app/0.9.0'), { recursive: true }) ?? '')
+  folders.cleanUp([record])
+  expect(readdirSync(join(packages, 'app')).sort()).toEqual(['1.0.0', 'current', 'mine', 'notes.txt'])
+  folders.cleanUp([])
+  expect(readdirSync(join(packages, 'app')).sort()).toEqual(['mine', 'notes.txt'])
+  expect(readdirSync(join(packages, 'other'))).toEqual(['mine'])
+})

@@ -12,6 +12,7 @@ const needs = (node: string) => ({ manifest: { engines: { node } } })
 const ALL = [
   toolPackage('notes', '1.0.0', needs('>=16')),
   toolPackage('notes', '1.1.0', { ...needs('>=18'), deprecated: 'broken' }),
+  toolPackage('notes', '1.2.0-rc.1', needs('>=18')), // never in place of a release
   toolPackage('notes', '2.0.0', { ...needs('>=22'), publishedAt: '2026-05-30T00:00:00.000Z' }),
   toolPackage('notes', '2.1.0-rc.1', {
     tags: ['next'],
