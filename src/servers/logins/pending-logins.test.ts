@@ -10,15 +10,15 @@ const pendingAt = (server_id: string, expires_at: number) =>
 test('a start page works for 10 minutes after it was last given out, and no longer (docs/login.md)', () => {
   let now = 0
   const logins = new PendingLogins(() => now)
-  const first = logins.ticketOf('linear')
+  const first = logins.ticketOf('linear', 'anyone')
   expect(first.expires_at).toBe(10 * MINUTE_MS)
   now = 9 * MINUTE_MS
-  expect(logins.ticketOf('linear')).toEqual({ ticket: first.ticket, expires_at: 19 * MINUTE_MS })
+  expect(logins.ticketOf('linear', 'anyone')).toEqual({ ticket: first.ticket, expires_at: 19 * MINUTE_MS })
   now = 19 * MINUTE_MS - 1
-  expect(logins.serverOf(first.ticket)).toBe('linear')
+  expect(logins.holderOf(first.ticket)?.serverId).toBe('linear')
   now += 1
   expect(logins.serverOf(first.ticket)).toBeUndefined()
-  expect(logins.ticketOf('linear').ticket).not.toBe(first.ticket)
+  expect(logins.ticketOf('linear', 'anyone').ticket).not.toBe(first.ticket)
   expect(logins.serverOf(first.ticket)).toBeUndefined()
 })
 
