@@ -1,6 +1,7 @@
 import { AppError, invalidField } from '../kernel/errors.ts'
 import type { Caller } from '../kernel/rest-parts.ts'
 import { hashOf } from '../servers/shared/compare-listed-definitions.ts'
+import { outgoingIn } from '../servers/shared/definition/outgoing.ts'
 import { namesLike } from '../servers/shared/definition/server-name.ts'
 import { explained } from '../servers/shared/diagnosis.ts'
 import type { FindProgram } from '../servers/stdio/actions/diagnose.ts'
@@ -45,13 +46,17 @@ export function createSnippetImport(deps: Deps) {
     const options = planned.outcome === 'updated' ? { ...input, pin: false } : input
     const done = await apply(planned, input.dry_run, () => register(found, planned.id, options, deps, by))
     const { outcome, id, reason } = done
+    if (outcome === 'unchanged' && !input.dry_run) await kinds.allow(id, input.allow_outgoing, by)
+    const outgoing =
+      (outcome !== 'exists' && !input.dry_run && (await kinds.outgoing(id))) ||
+      outgoingIn(definition, input.allow_outgoing)
     return {
       name,
       type: definition.type,
       outcome,
       id,
       reason,
-      ...factsOf(definition, entry.enabled),
+      ...factsOf(definition, entry.enabled, outgoing),
       ...partsOf(definition, findProgram),
       notes: [...entry.notes, ...translated.notes, ...importNotes(definition), ...done.notes],
     }

@@ -24,6 +24,7 @@ const BUTTONS: Readonly<Record<RepairAction['kind'], readonly [action: RepairAct
   install_package: [{ kind: 'install_package', package: '@a/b' }, 'Install @a/b…'],
   reinstall_package: [{ kind: 'reinstall_package', package: '@a/b' }, 'Install @a/b again…'],
   allow_scripts: [{ kind: 'allow_scripts', package: 'b' }, 'Install b with scripts…'],
+  allow_outgoing: [{ kind: 'allow_outgoing' }, 'Look at what it gets…'],
   login: [{ kind: 'login' }, 'Sign in'],
   start_docker: [{ kind: 'start_docker' }, 'Start again'],
   pull_image: [{ kind: 'pull_image', image: 'node:22' }, 'Pull the image'],

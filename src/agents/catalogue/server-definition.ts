@@ -20,6 +20,8 @@ export interface RegisteredServer {
   readonly name: string
   /** Or why no entry can be written for it. */
   readonly definition: Definition | AppError
+  /** Why it is off: a person has not allowed what it would get. No agent gets its references then. */
+  readonly held?: AppError
   /** The package that it runs from, and the arguments of its program. */
   readonly package?: { readonly name: string; readonly args: readonly string[] }
 }

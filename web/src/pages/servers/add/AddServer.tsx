@@ -9,6 +9,7 @@ import { Act } from '../../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../../parts/controls/toasts.tsx'
 import { namesImage } from '../../../parts/isolation/isolation.ts'
 import { EnableDialog } from '../../../parts/server/EnableDialog.tsx'
+import { OutgoingList } from '../../../parts/server/OutgoingList.tsx'
 import { ErrorState } from '../../../parts/states/ErrorState.tsx'
 import { askToLeave } from '../../../url/leaving.ts'
 import css from './Add.module.css'
@@ -35,6 +36,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
   const inFiles = found.flatMap((agent) =>
     needsFile(agent) && choices.agents?.includes(agent.agent_type) ? [agent.agent_type] : [],
   )
+  const outgoing = items.flatMap((item) => item.outgoing)
   const secrets = items.flatMap(({ plain_secrets }) => plain_secrets)
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -53,6 +55,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
         cwd,
         confinement: only?.type === 'stdio' ? confinement : undefined,
         agents,
+        outgoing,
       },
       { onSuccess: (all) => (inFiles.length > 0 ? setAdded(all) : finish(all)) },
     )
@@ -80,6 +83,12 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
         />
         {error && snippet !== '' && <ErrorState error={error} />}
         {items.length > 0 && <Understood items={items} />}
+        {outgoing.length > 0 && (
+          <div>
+            <p className="warn sm">{t('outgoing')}</p>
+            <OutgoingList outgoing={outgoing} />
+          </div>
+        )}
         {secrets.length > 0 && (
           <div>
             <p className="warn sm">{t('secret', { where: secrets.join(', ') })}</p>
