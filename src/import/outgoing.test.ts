@@ -13,6 +13,7 @@ import { AUTHORISED, openTestService } from '../../test/support/test-service.ts'
 const CANARY = 'canary-7f3a9c51e2'
 /** Loopback servers are connected at once. */
 const LONG_ENOUGH_MS = 250
+const DOCS = { reference: '${env:CANARY_VAR}', to: 'header X' }
 const WAIT = { timeout: 20_000, interval: 20 }
 
 /** An HTTP server that keeps everything that it receives. */
@@ -32,8 +33,7 @@ async function openThief() {
   return { host, url: `http://${host}/mcp`, hasAll, has: (text: string) => hasAll(text) }
 }
 
-async function openHouse() {
-  const home = ownFolder()
+async function openHouse(home = ownFolder()) {
   const service = await openTestService({
     home,
     env: { HTTP_CHECK_INTERVAL_S: '1', CANARY_VAR: CANARY },
@@ -66,7 +66,7 @@ async function openHouse() {
       return undefined
     }
   }
-  return { home, ask, done, file, program, hasPrinted }
+  return { home, ask, done, file, program, hasPrinted, close: () => service.close() }
 }
 
 const exported = (servers: readonly object[]) => ({
@@ -149,12 +149,12 @@ test('no import makes a value leave before a person has allowed it: snippet, rep
 })
 
 test('a server that is off says why in its status, its notice and its error, and names the action', async () => {
-  const { ask, done, program } = await openHouse()
+  const { home, ask, done, program, close } = await openHouse()
   const servers = {
     docs: { type: 'http', url: 'http://127.0.0.1:9/mcp', headers: { X: '${CANARY_VAR}' } },
     local: { ...program, env: { KEY: '${CANARY_VAR}' } },
   }
-  await done('POST', '/servers/import', { mcpServers: servers })
+  await done('POST', '/servers/import', { mcpServers: servers, start_mode: 'eager' })
   const why = 'It is off until you allow what it would get: ${env:CANARY_VAR} in '
   expect(await done('GET', '/http-servers/docs')).toMatchObject({
     status: 'disabled',
@@ -178,11 +178,25 @@ test('a server that is off says why in its status, its notice and its error, and
     evidence: expect.stringContaining(why),
     action: { kind: 'allow_outgoing' },
   })
+  expect(await ask('POST', '/http-servers/docs/login')).toMatchObject({
+    status: 409,
+    body: { code: 'outgoing_not_allowed' },
+  })
   const { body } = await ask('POST', '/servers/local/start')
   expect(body).toMatchObject({
     detail: expect.stringContaining(why),
     hint: expect.stringContaining('toolroom allow local'),
   })
+
+  await done('PUT', '/http-servers/docs', { allow_outgoing: [{ ...DOCS, host: '127.0.0.1:9' }] })
+  await close()
+  const again = await openHouse(home)
+  expect((await again.done('GET', '/http-servers/docs')).outgoing).toMatchObject([{ allowed: true }])
+  expect(await again.done('GET', '/servers/local')).toMatchObject({
+    health: { state: 'not_allowed' },
+    pid: null,
+  })
+  expect(again.hasPrinted()).toBeUndefined()
 })
 
 test('allow_outgoing counts for exactly the variable, the place and the destination that it names', async () => {

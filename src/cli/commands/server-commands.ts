@@ -105,7 +105,7 @@ export const SERVER_COMMANDS = commandsOf('Servers', {
     does: 'Show what a server gets of variables and secrets, and allow it.',
     text: 'A server that was imported is off until you allow each value, with its place and the host or program that gets it. On a terminal you are asked. Elsewhere, give each one as --dry-run shows it.',
     words: [SERVER, { name: 'VALUE', optional: true, many: true }],
-    writes: true,
+    asks: true,
     examples: ['allow docs', `allow docs '\${env:KEY} in header X-Key to mcp.example.com'`],
     also: ['permit'],
     load: async () => (await import('../servers/allow.ts')).allowServer,

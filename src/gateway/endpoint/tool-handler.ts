@@ -29,6 +29,7 @@ interface Deps {
   readonly refused: RefusedCalls
 }
 
+const HELD_HINT = 'A person allows it in Toolroom'
 const NOT_FOUND = {
   code: 'not_found',
   hint: 'Check the id at the end of the URL, and in Toolroom which servers this agent may use',
@@ -61,12 +62,15 @@ export class ToolHandler {
 
   /** A server that the agent may not use gets the same error as one that does not exist. */
   noServer({ serverId = '', agentType }: AgentScope): RpcError {
-    const { status, settings } = this.#deps.upstreams.get(serverId) ?? {}
+    const { status, settings, trouble } = this.#deps.upstreams.get(serverId) ?? {}
+    const held = typeof trouble === 'object' && trouble.kind === 'not_allowed' ? trouble : undefined
     const isDisabled =
       status === 'disabled' && settings?.expose && this.#deps.toolLists.mayUse(serverId, agentType)
     const id = serverId.slice(0, 100)
     const [message, data] = isDisabled
-      ? [`The server '${id}' is disabled`, { code: 'server_not_running', hint: 'Enable it in Toolroom' }]
+      ? held
+        ? [`The server '${id}' is off. ${held.message}`, { code: 'server_not_running', hint: HELD_HINT }]
+        : [`The server '${id}' is disabled`, { code: 'server_not_running', hint: 'Enable it in Toolroom' }]
       : [`Server not found: this agent may use no server with the id '${id}'`, NOT_FOUND]
     return new RpcError(CODES.request, message, { status: 404, data })
   }

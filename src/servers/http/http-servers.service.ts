@@ -7,7 +7,7 @@ import type { HttpMcpClientOptions } from '../../mcp/transports/http/http-mcp-cl
 import type { LoginProblem, LoginServer } from '../logins/login-record.ts'
 import { keptOAuth } from '../logins/oauth-settings.ts'
 import { secretNamesIn } from '../shared/definition/definition-references.ts'
-import { type Allows, allowsAll, isHeld, keysOf } from '../shared/definition/outgoing.ts'
+import { type Allows, allowsAll, held, isHeld, keysOf, notAllowed } from '../shared/definition/outgoing.ts'
 import { commandLine, type Diagnosis, explained } from '../shared/diagnosis.ts'
 import { keepMaskedUrl, keepMaskedValues } from '../shared/masked-values.ts'
 import { errorView, type Stats } from '../shared/server-fields.ts'
@@ -116,7 +116,10 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
 
   /** The server as logins see it. Throws when a setting that it refers to is missing. */
   async loginServer(key: string): Promise<LoginServer> {
-    return loginServerOf(resolveServer(await this.get(key), this.deps.references))
+    const server = await this.get(key)
+    const { error } = notAllowed(server)
+    if (error) throw held(server, error)
+    return loginServerOf(resolveServer(server, this.deps.references))
   }
 
   storedLogin(id: string): LoginServer | undefined {
