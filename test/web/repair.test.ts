@@ -122,6 +122,8 @@ describe.runIf(executablePath)('a repair', () => {
     }
     await page.keyboard.press('Escape')
     await follow(page, '/servers')
+    await page.getByRole('row').nth(20).waitFor()
+    await page.getByRole('row').last().scrollIntoViewIfNeeded() // it draws 30 servers at first
     for (const [action, label] of TABLE) {
       const row = page
         .getByRole('row')
