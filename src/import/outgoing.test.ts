@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { ownFolder } from '../../test/support/folder.ts'
-import { atEnd } from '../../test/support/lifetime.ts'
+import { atEnd, sharedByTests } from '../../test/support/lifetime.ts'
 import { AUTHORISED, openTestService } from '../../test/support/test-service.ts'
 
 const CANARY = 'canary-7f3a9c51e2'
@@ -80,6 +80,9 @@ const exported = (servers: readonly object[]) => ({
   presets: [],
   secrets: null,
 })
+
+/** For tests that use other names. */
+const shared = sharedByTests(() => openHouse())
 
 const withoutMark = (outgoing: readonly { readonly allowed: boolean }[]) =>
   outgoing.map(({ allowed: _, ...named }) => named)
@@ -184,7 +187,7 @@ test('a server that is off says why in its status, its notice and its error, and
   })
   const { body } = await ask('POST', '/servers/local/start')
   expect(body).toMatchObject({
-    detail: expect.stringContaining(why),
+    detail: expect.stringContaining(why.replace('It is', "'local' is")),
     hint: expect.stringContaining('toolroom allow local'),
   })
 
@@ -201,7 +204,7 @@ test('a server that is off says why in its status, its notice and its error, and
 
 test('allow_outgoing counts for exactly the variable, the place and the destination that it names', async () => {
   const thief = await openThief()
-  const { ask, done } = await openHouse()
+  const { ask, done } = await shared()
   const headers = { X: '${CANARY_VAR}', Y: '${secret:CANARY_SECRET}' }
   const mcpServers = { docs: { type: 'http', url: thief.url, headers } }
   const one = { reference: '${env:CANARY_VAR}', to: 'header X', host: thief.host }
@@ -244,7 +247,7 @@ test('allow_outgoing counts for exactly the variable, the place and the destinat
 
 test('a later import that moves a reference to another host or program does not carry the permission over', async () => {
   const [one, other] = [await openThief(), await openThief()]
-  const { ask, done, file, program, hasPrinted } = await openHouse()
+  const { ask, done, file, program, hasPrinted } = await shared()
   const headers = { X: '${env:CANARY_VAR}' }
   for (const name of ['pasted', 'theirs', 'filed'])
     await done('POST', '/http-servers', { name, url: one.url, headers })
@@ -356,7 +359,11 @@ test('no agent gets an entry of a server that is off, and none of its own entrie
     status: expect.toSatisfy((status: number) => status >= 400),
   })
   const report = await done('POST', '/agents/cursor/connect', { take_over: true, dry_run: true })
-  expect(report).toMatchObject({ parked: [], gateway: { kept: ['docs'] } })
+  expect(report).toMatchObject({
+    parked: [],
+    gateway: { kept: ['docs'] },
+    warnings: [expect.stringContaining("The entry 'docs' stays. 'docs' is off until you allow")],
+  })
   file('.gemini/settings.json', { mcpServers: {} })
   expect(await ask('PUT', '/agents/gemini-cli/servers', { server_ids: ['docs'] })).toMatchObject({
     status: 409,
@@ -366,10 +373,10 @@ test('no agent gets an entry of a server that is off, and none of its own entrie
 })
 
 test('secrets that the import itself moved need no permission, and an export has none', async () => {
-  const { done } = await openHouse()
+  const { done } = await shared()
   const url = 'https://docs.example/mcp'
   const mcpServers = {
-    docs: { type: 'http', url, headers: { X: '${CANARY_VAR}' } },
+    kept: { type: 'http', url, headers: { X: '${CANARY_VAR}' } },
     plain: { type: 'http', url, headers: { Authorization: 'Bearer hunter2-hunter2' } },
   }
   const one = { reference: '${env:CANARY_VAR}', to: 'header X', host: 'docs.example' }

@@ -15,6 +15,17 @@ const snippet = (name: string) =>
   })
 const SENTENCE = '${env:API_KEY} in header X-Key to 127.0.0.1:9'
 
+const EMPTY_EXPORT = {
+  format: 'toolroom-export',
+  version: 1,
+  exported_at: '2026-11-16T09:00:00.000Z',
+  toolroom_version: '0.1.0',
+  named_secrets: [],
+  agents: [],
+  presets: [],
+  secrets: null,
+}
+
 async function open() {
   const service = await openTestService({ env: { API_KEY: 'canary' } })
   const cli = (argv: readonly string[], stdin?: string) => runCli(cliEnv(service), argv, stdin)
@@ -34,7 +45,7 @@ test('add and import leave a server off without a question, --yes allows nothing
   expect(why).toMatchObject({ code: 1, stdout: expect.stringContaining(SENTENCE) })
   expect(why.stdout).toMatch(/Run: +toolroom allow docs\n/)
 
-  for (const words of [['--yes'], [], ['${env:API_KEY}']]) {
+  for (const words of [['--yes'], ['${env:API_KEY}']]) {
     const refused = await cli(['allow', 'docs', ...words])
     expect(refused.code).toBe(2)
   }
@@ -53,11 +64,11 @@ test('add and import leave a server off without a question, --yes allows nothing
   expect(await stateOf('own')).toBe('not_tried')
 
   const file = join(service.home, 'export.json')
-  const exported = JSON.parse((await cli(['export', '-'])).stdout)
-  const [server] = exported.servers
-  const renamed = { id: 'copy', type: 'http', definition: { ...server.definition, name: 'copy' } }
-  renamed.definition.headers = { 'X-Key': '${env:API_KEY}' }
-  writeFileSync(file, JSON.stringify({ ...exported, servers: [renamed] }))
+  const definition = { name: 'copy', url: 'http://127.0.0.1:9/mcp', headers: { 'X-Key': '${env:API_KEY}' } }
+  writeFileSync(
+    file,
+    JSON.stringify({ ...EMPTY_EXPORT, servers: [{ id: 'copy', type: 'http', definition }] }),
+  )
   expect((await cli(['import', file])).stdout).toContain('toolroom allow copy')
   expect(await stateOf('copy')).toBe('not_allowed')
 })
@@ -68,8 +79,6 @@ test.runIf(hasTmux)(
     const { service, cli, stateOf } = await open()
     await cli(['add', '-'], snippet('docs'))
     const { start, shows, press } = openTerminal(cliEnv(service))
-    start('allow docs --yes')
-    await shows('code 2')
     start('allow docs')
     await shows(/docs would get:\n {2}gets {3}\$\{env:API_KEY\} in header X-Key to 127\.0\.0\.1:9\n/)
     press('n', 'Enter')

@@ -156,13 +156,14 @@ export const notAllowed = memo((server: Permitted): { readonly error: LastError 
   return {
     error: {
       code: NOT_ALLOWED,
-      message: `It is off until you allow what it would get: ${outgoingText(first)}${more}`,
+      message: `It ${IS_OFF}: ${outgoingText(first)}${more}`,
       hint: 'Look at each value and where it goes, then allow them',
       action: { kind: 'allow_outgoing' },
     },
   }
 })
 
+const IS_OFF = 'is off until you allow what it would get'
 const NOT_ALLOWED = 'outgoing_not_allowed'
 
 export const isHeld = (server: Permitted): boolean => notAllowed(server).error !== undefined
@@ -172,7 +173,7 @@ export const held = (
   { id, name }: { readonly id: string; readonly name: string },
   error: LastError,
 ): AppError =>
-  new AppError(NOT_ALLOWED, `'${name}' is off. ${error.message}`, {
+  new AppError(NOT_ALLOWED, `'${name}' ${error.message.slice('It '.length)}`, {
     hint: `A person allows it on its page, or with: toolroom allow ${id}`,
     members: { last_error: { ...error, action: error.action ?? null } },
   })
