@@ -192,8 +192,11 @@ test('a server that is off says why in its status, its notice and its error, and
   })
 
   await done('PUT', '/http-servers/docs', { allow_outgoing: [{ ...DOCS, host: '127.0.0.1:9' }] })
+  const own = { command: process.execPath, args: ['-e', '0'], env: { KEY: '${env:CANARY_VAR}' } }
+  await done('POST', '/servers', { name: 'own', ...own })
   await close()
   const again = await openHouse(home)
+  expect((await again.done('GET', '/servers/own')).outgoing).toMatchObject([{ to: 'env KEY', allowed: true }])
   expect((await again.done('GET', '/http-servers/docs')).outgoing).toMatchObject([{ allowed: true }])
   expect(await again.done('GET', '/servers/local')).toMatchObject({
     health: { state: 'not_allowed' },
