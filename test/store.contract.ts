@@ -26,6 +26,7 @@ const server = (id: string, more: Partial<TestServer> = {}): TestServer => {
     revision: 1,
     tools: {},
     expose: true,
+    outgoing_allowed: [],
     command: 'npx',
     env: { A: 'one' },
     ...more,

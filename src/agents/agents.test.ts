@@ -702,11 +702,14 @@ describe('import', () => {
     expect(scan).toMatchObject({ agents_found: 2, entries: 5, different_servers: 3, not_registered: 3 })
     const dry = await done<ImportReport>(service, 'POST', '/import', { dry_run: true })
     const entry = { agent_type: 'cursor', scope: 'user', project: null, name: 'docs' }
-    expect(dry.items.find(({ name }) => name === 'docs-cursor')?.found_in).toEqual([entry])
-    const tried = await done<EntryTrial>(service, 'POST', '/import/trial', entry)
+    const docs = dry.items.find(({ name }) => name === 'docs-cursor')
+    expect(docs?.found_in).toEqual([entry])
+    const allow_outgoing = docs?.outgoing.map(({ allowed: _, ...named }) => named)
+    const trial = { ...entry, allow_outgoing }
+    const tried = await done<EntryTrial>(service, 'POST', '/import/trial', trial)
     expect(tried).toMatchObject({ ok: false, tool_count: null, error: { code: 'missing_setting' } })
-    const digest = dry.items.find(({ name }) => name === 'docs-cursor')?.digest
-    expect((await agents(service, 'POST', '/import/trial', { ...entry, digest })).status).toBe(200)
+    const digest = docs?.digest
+    expect((await agents(service, 'POST', '/import/trial', { ...trial, digest })).status).toBe(200)
     const other = { ...entry, digest: dry.items[0]?.digest }
     expect(await agents(service, 'POST', '/import/trial', other)).toMatchObject({
       status: 409,

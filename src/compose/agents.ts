@@ -12,6 +12,7 @@ import { forgetStart, recordStart } from '../kernel/config/recorded-start.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { HttpServer } from '../servers/http/http-servers.schema.ts'
 import type { HttpServers } from '../servers/http/http-servers.service.ts'
+import { held, notAllowed } from '../servers/shared/definition/outgoing.ts'
 import { type ProgramOf, programFor } from '../servers/stdio/run-settings.ts'
 import type { Server } from '../servers/stdio/servers.schema.ts'
 import type { Servers } from '../servers/stdio/servers.service.ts'
@@ -96,6 +97,7 @@ function stdioServer(server: Server, programOf: ProgramOf): RegisteredServer {
       name,
       definition: { type: 'stdio', command, args, env, cwd },
       ...(isolation !== 'none' && { isIsolated: true }),
+      ...heldOf(server),
       ...(from && { package: from }),
     }
   }
@@ -104,11 +106,16 @@ function stdioServer(server: Server, programOf: ProgramOf): RegisteredServer {
   return { id, name, definition: error }
 }
 
-const httpServer = ({ id, name, url, transport, headers }: HttpServer): RegisteredServer => ({
-  id,
-  name,
-  definition: { type: transport === 'sse' ? 'sse' : 'http', url, headers },
-})
+function httpServer(server: HttpServer): RegisteredServer {
+  const { id, name, url, transport, headers } = server
+  const type = transport === 'sse' ? 'sse' : 'http'
+  return { id, name, definition: { type, url, headers }, ...heldOf(server) }
+}
+
+function heldOf(server: Server | HttpServer): Pick<RegisteredServer, 'held'> {
+  const { error } = notAllowed(server)
+  return error ? { held: held(server, error) } : {}
+}
 
 /** Agents' files are searched in the home folder that the operating system reports. */
 function platformOf({ os, home, env }: Config['platform']): Platform {

@@ -6,12 +6,14 @@ import { runningInstance } from '../kernel/config/find-running-instance.ts'
 import { SecretKey } from '../kernel/config/secret-key.ts'
 import { ENV_NAMES, RunningSettings } from '../kernel/config/settings.ts'
 import { prepareDataFolder, removeOwnTemps } from '../kernel/config/system/data-folder.ts'
-import { type AuditEntry, FactBus } from '../kernel/fact-bus.ts'
+import { type AuditEntry, FactBus, type ServerKind } from '../kernel/fact-bus.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { assertPortFree } from '../net/probe-port.ts'
 import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from '../servers/http/http-servers.schema.ts'
-import { References, secretNamesIn } from '../servers/shared/definition/definition-references.ts'
-import { MAX_SERVERS } from '../servers/shared/server-fields.ts'
+import { secretNamesIn } from '../servers/shared/definition/definition-references.ts'
+import { allowsAll, keysOf } from '../servers/shared/definition/outgoing.ts'
+import { References } from '../servers/shared/definition/resolved-references.ts'
+import { MAX_SERVERS, type ServerRecord } from '../servers/shared/server-fields.ts'
 import { OFFER_DEFAULTS } from '../servers/shared/tool-settings.ts'
 import { DEFAULT_SETTINGS } from '../servers/stdio/run-settings.ts'
 import type { Server } from '../servers/stdio/servers.schema.ts'
@@ -92,10 +94,7 @@ export async function openBasics(
   })
   closer.add('the configuration store', () => database.close())
   const vault = await openVault(database, new SecretKey(config.folders.config, config.toolroom_secret_key))
-  const table = await ServerTable.open(database, vault, MAX_SERVERS, {
-    stdio: { ...DEFAULT_SETTINGS, ...OFFER_DEFAULTS, package: null },
-    http: HTTP_DEFAULTS,
-  })
+  const table = await ServerTable.open(database, vault, MAX_SERVERS, completed)
   logging.mirrorAudit(database, (id) => table.idOf(id) === id)
   const backups = setInterval(
     () => void database.backUp().catch((error) => log.error({ error }, 'backup failed')),
@@ -146,4 +145,15 @@ export async function openBasics(
     audit: (entry: AuditEntry): Promise<void> => database.audit(entry),
     uptimeMs: () => performance.now() - startedAt,
   }
+}
+
+const SERVER_DEFAULTS = {
+  stdio: { ...DEFAULT_SETTINGS, ...OFFER_DEFAULTS, package: null },
+  http: HTTP_DEFAULTS,
+}
+
+/** A row of a version that did not ask: its server goes on getting what it got. */
+function completed(kind: ServerKind, stored: ServerRecord): ServerRecord {
+  const record = { ...SERVER_DEFAULTS[kind], ...stored }
+  return { ...record, outgoing_allowed: stored.outgoing_allowed ?? keysOf(record, allowsAll) }
 }

@@ -10,6 +10,7 @@ import { Packages } from '../servers/packages/packages.service.ts'
 import { Registry } from '../servers/packages/registry/npm-registry.ts'
 import { type NpmSettings, npmSettings } from '../servers/packages/registry/npm-settings.ts'
 import { hashOf } from '../servers/shared/compare-listed-definitions.ts'
+import { isHeld } from '../servers/shared/definition/outgoing.ts'
 import { addUnderFreeName } from '../servers/shared/definition/server-name.ts'
 import type { Servers } from '../servers/stdio/servers.service.ts'
 import type { Basics } from './basics.ts'
@@ -76,7 +77,8 @@ export function openPackages(
         const resolved = references.resolve(server.id, server)
         const { id, command, args, env, cwd, ...rest } = resolved.ok ? resolved.definition : server
         const { isolation, isolation_options } = rest
-        return { id, program: command, args, env, cwd, confinement: { isolation, isolation_options } }
+        const isOff = isHeld(server)
+        return { id, program: command, args, env, cwd, isOff, confinement: { isolation, isolation_options } }
       }),
     npxServersOf: async (name) => (await servers.startedWithNpx(name)).map(({ id }) => id),
     restartServers: (name) => servers.packageSwitched(name),

@@ -1,4 +1,3 @@
-import { createHmac, randomBytes } from 'node:crypto'
 import type { Agents } from '../agents/agents.service.ts'
 import { readGatewayEntry } from '../agents/catalogue/gateway-entry.ts'
 import type { Definition, RegisteredServer } from '../agents/catalogue/server-definition.ts'
@@ -7,10 +6,10 @@ import {
   registeredAs,
   registeredVariant,
   type SecretOf,
-  variantOf,
 } from '../agents/read/server-identity.ts'
 import { AppError, invalidField } from '../kernel/errors.ts'
 import { type Caller, slugOf } from '../kernel/rest-parts.ts'
+import { outgoingIn, outgoingText } from '../servers/shared/definition/outgoing.ts'
 import {
   type AgentImportInput,
   type AgentImportItem,
@@ -32,6 +31,7 @@ import {
   unusedName,
   type Variant,
 } from './read/agent-file/agent-candidates.ts'
+import { digestOf, hasChanged, placeOf } from './read/agent-file/seen-entry.ts'
 import { isNamed } from './stdio-and-http-servers.ts'
 import type { Definition as OwnDefinition } from './translate/translate-definition-references.ts'
 import type { Surroundings } from './translate/translate-references.ts'
@@ -98,7 +98,9 @@ export function createAgentImport(deps: Deps) {
     const server = servers.find(({ id }) => id === existing?.id)
     const taken = existing ? [] : servers.flatMap((each) => [each.id, slugOf(each.name)])
     const name = unusedName(candidate, new Set([...used.names, ...taken]))
-    const found = { name, definition: ownDefinition(candidate.definition), enabled: candidate.enabled }
+    const { approved } = candidate
+    const enabled = candidate.enabled && approved
+    const found = { name, definition: ownDefinition(candidate.definition), enabled, approved }
     const problem = kinds.problem(name, found.definition)
     const planned = plan(
       existing && server
@@ -114,9 +116,15 @@ export function createAgentImport(deps: Deps) {
     )
     if (planned.outcome === 'created') used.names.add(slugOf(name))
     // An update that fails ends the import, and takes no options.
-    const [carryOut, options] = planned.outcome === 'updated' ? [applyOrThrow, {}] : [apply, input]
-    const done = await carryOut(planned, input.dry_run, () => register(found, planned.id, options, deps, by))
+    const { allow_outgoing = [], dry_run } = input
+    const [carryOut, options] =
+      planned.outcome === 'updated' ? [applyOrThrow, { allow_outgoing }] : [apply, input]
+    const done = await carryOut(planned, dry_run, () => register(found, planned.id, options, deps, by))
     const { outcome, id, reason, notes } = done
+    if (outcome === 'unchanged' && !dry_run) await kinds.allow(id, allow_outgoing, by)
+    const outgoing =
+      (outcome !== 'exists' && (outcome === 'unchanged' || !dry_run) && (await kinds.outgoing(id))) ||
+      outgoingIn(found.definition, allow_outgoing)
     return {
       name,
       type: candidate.definition.type,
@@ -125,10 +133,10 @@ export function createAgentImport(deps: Deps) {
       found_in: candidate.found_in,
       variants: candidate.variants.map((variant) => shownVariant(candidate, variant, secretOf)),
       reason,
-      approved: candidate.approved,
+      approved,
       digest: digestOf(candidate.definition),
-      ...factsOf(candidate.definition, candidate.enabled),
-      notes: [...candidate.notes, ...notes],
+      ...factsOf(candidate.definition, enabled, outgoing),
+      notes: [...candidate.notes, ...(approved ? [] : [OFF]), ...notes],
     }
   }
 
@@ -149,6 +157,11 @@ export function createAgentImport(deps: Deps) {
         !chosen || sources.some((each) => chosen.has(placeOf(each)))
       for (const candidate of candidates) {
         const isTaken = isChosen(candidate.found_in)
+        const [source] = candidate.found_in
+        if (source && isTaken && hasChanged(candidate, input.entries)) {
+          items.push(refusedItem({ source, definition: candidate.definition, reason: CHANGED }))
+          continue
+        }
         // The others keep the names that they would get.
         const item = await importOne(candidate, isTaken ? input : { ...input, dry_run: true }, used, by)
         if (!isTaken) continue
@@ -166,7 +179,8 @@ export function createAgentImport(deps: Deps) {
     },
 
     /** Starts the server of one entry once, as the user has seen it. Nothing is kept. */
-    async tryEntry({ digest, unapproved = false, ...entry }: EntryTrialInput): Promise<EntryTrial> {
+    async tryEntry(input: EntryTrialInput): Promise<EntryTrial> {
+      const { digest, unapproved = false, allow_outgoing, ...entry } = input
       const { candidates } = candidatesIn(deps.files([entry.agent_type]), undefined, deps)
       const wanted = placeOf(entry)
       const found = candidates.find(({ found_in }) => found_in.some((each) => placeOf(each) === wanted))
@@ -191,6 +205,13 @@ export function createAgentImport(deps: Deps) {
           'entry_not_approved',
           `'${entry.name}' is only in a file of a repository, and its agent has not been allowed to start it`,
           { hint: 'Look at its command, then send "unapproved": true' },
+        )
+      const [held] = outgoingIn(definition, allow_outgoing).filter(({ allowed }) => !allowed)
+      if (held)
+        throw new AppError(
+          'outgoing_not_allowed',
+          `'${entry.name}' was not started. It would get ${outgoingText(held)}`,
+          { hint: 'Look at `outgoing` of the entry. If you trust it, send these items as `allow_outgoing`' },
         )
       return kinds.trial(definition)
     },
@@ -232,16 +253,10 @@ function entryCounts(files: ReturnType<Deps['files']>[number]['files']) {
   }
   return { entries, projects: [...ofProjects].map(([project, count]) => ({ project, entries: count })) }
 }
+const OFF = 'Its agent has not been allowed to start it, so it is off until you start or enable it'
+const CHANGED = 'The file has changed since you read it'
 
 const READ_AGAIN = 'Read the files of the agents again'
-
-/** It comes from secrets, which a digest without a key would let a reader guess. */
-const DIGEST_KEY = randomBytes(32)
-const digestOf = (definition: Definition): string =>
-  createHmac('sha256', DIGEST_KEY).update(variantOf(definition)).digest('base64url')
-
-const placeOf = ({ agent_type, scope, project, name }: Source): string =>
-  JSON.stringify([agent_type, scope, project, name])
 
 /** Why the server cannot get this definition, or undefined. */
 function whyFixed({ package: from, definition: before }: RegisteredServer, { type }: Definition) {

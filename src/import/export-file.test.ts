@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { post, register } from '../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService, type TestService } from '../../test/support/test-service.ts'
 import { openSqlite } from '../store/sqlite/sqlite.ts'
-import type { FileImportReport as ImportReport } from './import.schema.ts'
+import type { FileImportReport as ImportReport } from './file-import.schema.ts'
 import type { ExportFile } from './read/export-file/export-file.schema.ts'
 
 const PASSPHRASE = 'correct horse battery staple'

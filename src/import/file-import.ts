@@ -1,7 +1,8 @@
 import { AppError, invalidField } from '../kernel/errors.ts'
 import { type Caller, slugOf } from '../kernel/rest-parts.ts'
 import { hashOf } from '../servers/shared/compare-listed-definitions.ts'
-import type { FileImportInput, FileImportReport, Imported } from './import.schema.ts'
+import { type AllowOutgoing, allowsOf, outgoingIn } from '../servers/shared/definition/outgoing.ts'
+import type { FileImportInput, FileImportReport, Imported } from './file-import.schema.ts'
 import { allOrNothing, apply } from './import-apply.ts'
 import { type Plan, plan, type Reasons } from './import-plan.ts'
 import type { Entry, ExportFile } from './read/export-file/export-file.schema.ts'
@@ -70,7 +71,7 @@ export class FileImport {
     const secretSteps = file.named_secrets.map((name) => this.#secretStep(name, sealed.named[name], update))
     const serverSteps = servers.map((server) => ({
       ...server,
-      step: this.#serverStep(server, known, update),
+      step: this.#serverStep(server, known, update, input.allow_outgoing),
     }))
 
     return allOrNothing(async (undos) => {
@@ -92,9 +93,12 @@ export class FileImport {
       }
       for (const step of secretSteps) report.secrets.push(await carryOut(step))
       const ids = new Map<string, string | null>()
-      for (const { id, type, step } of serverSteps) {
+      for (const { id, type, step, definition } of serverSteps) {
         const item = await carryOut(step)
-        report.items.push({ ...item, type })
+        const isOther = dry_run || item.outcome === 'exists' || item.outcome === 'refused'
+        const stored = isOther ? undefined : await kinds.outgoing(item.id)
+        const outgoing = stored ?? outgoingIn(definition, input.allow_outgoing)
+        report.items.push({ ...item, type, outgoing: [...outgoing] })
         ids.set(id, dry_run && item.outcome === 'created' ? slugOf(item.name) : item.id)
       }
       for (const { agent_type, linked_servers, tools } of file.agents) {
@@ -136,9 +140,15 @@ export class FileImport {
     })
   }
 
-  #serverStep(server: Server, known: readonly KnownServer[], update: boolean): Step {
+  #serverStep(
+    server: Server,
+    known: readonly KnownServer[],
+    update: boolean,
+    allow_outgoing: AllowOutgoing = [],
+  ): Step {
     const { type, name, definition } = server
     const { kinds } = this.#deps
+    const allows = allowsOf(definition, allow_outgoing)
     const existing = known.find(isNamed(name))
     if (existing) {
       const isFixed = existing.type !== type
@@ -149,8 +159,8 @@ export class FileImport {
         change: async (by) => {
           if ((definition.package ?? null) !== (before.package ?? null))
             throw new AppError('invalid_input', 'The package of a server cannot be changed')
-          await kinds.change(type, existing.id, definition, by)
-          return { id: existing.id, undo: () => kinds.change(type, existing.id, before, by) }
+          await kinds.change(type, existing.id, definition, by, allows)
+          return { id: existing.id, undo: () => kinds.change(type, existing.id, before, by, existing.allows) }
         },
       }
     }
@@ -164,7 +174,7 @@ export class FileImport {
       name,
       planned: broken.length > 0 ? plan({ problem }, update) : { ...plan({}, update), notes },
       change: async (by) => {
-        const added = await kinds.add(type, rest, by)
+        const added = await kinds.add(type, rest, by, allows)
         return { id: added.id, undo: () => kinds.remove(type, added.id, by) }
       },
     }

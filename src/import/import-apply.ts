@@ -1,9 +1,15 @@
 import { AppError } from '../kernel/errors.ts'
 import { type Caller, slugOf } from '../kernel/rest-parts.ts'
 import type { Carrier } from '../kernel/secrets/mask-secrets.ts'
-import { secretNamesIn } from '../servers/shared/definition/definition-references.ts'
+import { hashOf } from '../servers/shared/compare-listed-definitions.ts'
+import {
+  type PlacedReference,
+  referencesIn,
+  secretNamesIn,
+} from '../servers/shared/definition/definition-references.ts'
 import { moveSecrets } from '../servers/shared/definition/move-secrets.ts'
 import { npxPackage } from '../servers/shared/definition/npx-package.ts'
+import { type AllowOutgoing, type Allows, allowsOf } from '../servers/shared/definition/outgoing.ts'
 import type { ForAgents } from '../servers/shared/server-fields.ts'
 import type { ImportOptions } from './import.schema.ts'
 import type { Plan } from './import-plan.ts'
@@ -58,11 +64,13 @@ interface Found {
   readonly definition: Definition
   /** False: it stays off until a user starts or enables it. */
   readonly enabled: boolean
+  /** False: its agent has not been allowed to start it, so a server that gets this definition is off afterwards, too. */
+  readonly approved?: boolean
 }
 
 /** Adds a server of a snippet or an agent, or gives its definition to the server with this id. Starts nothing. */
 export async function register(
-  { name, definition, enabled }: Found,
+  { name, definition, enabled, approved = true }: Found,
   id: string | null,
   options: ImportOptions & { readonly agents?: ForAgents },
   deps: RegisterDeps,
@@ -70,22 +78,42 @@ export async function register(
 ): Promise<Done> {
   const { definition: applied, notes } = await withOptions(slugOf(name), definition, options, deps, by)
   const { kinds } = deps
+  const allows = allowedAfter(definition, applied, options.allow_outgoing)
   if (id !== null) {
     // A definition without a working folder removes the stored one.
     const cwd = applied.type === 'stdio' && { cwd: null }
-    await kinds.change(applied.type, id, { ...cwd, ...applied }, by)
+    if (!approved && applied.type === 'stdio') await kinds.stop(id, by)
+    const off = !approved && applied.type === 'http' && { enabled: false }
+    await kinds.change(applied.type, id, { ...cwd, ...applied, ...off }, by, allows)
     return { notes }
   }
   const { start_mode, agents } = options
   const seen = agents && { agents }
   if (applied.type === 'http') {
-    const server = await kinds.add('http', { name, ...applied, enabled, ...seen }, by)
+    const server = await kinds.add('http', { name, ...applied, enabled, ...seen }, by, allows)
     return { id: server.id, notes }
   }
   const fields = { name, ...applied, ...asContainer(applied), ...(start_mode && { start_mode }), ...seen }
-  const server = await kinds.add('stdio', fields, by)
+  const server = await kinds.add('stdio', fields, by, allows)
   if (!enabled) await kinds.stop(server.id, by) // as a person would stop it
   return { id: server.id, notes }
+}
+
+/**
+ * What a person has allowed of the definition that was shown, in the one that is registered: `pin` moves arguments. A value
+ * that `move_secrets` took out of the definition stood in it, so it goes where it went before.
+ */
+function allowedAfter(shown: Definition, applied: Definition, items: AllowOutgoing = []): Allows {
+  const named = allowsOf(shown, items)
+  const places = referencesIn(shown)
+  const isArg = ({ path }: PlacedReference) => path.startsWith('/args/')
+  const isLike = (one: PlacedReference, other: PlacedReference) =>
+    hashOf({ ...one.reference }) === hashOf({ ...other.reference }) &&
+    (one.path === other.path || (applied !== shown && isArg(one) && isArg(other)))
+  return (placed) => {
+    const before = places.filter((each) => isLike(each, placed))
+    return before.length === 0 ? placed.reference.kind === 'secret' : before.every(named)
+  }
 }
 
 /** A definition with `pin` and `move_secrets` applied, and what was done. */

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { callerOf, operationsOf } from '../kernel/rest-parts.ts'
 import type { AgentImport } from './agent-import.ts'
 import type { FileExport } from './file-export.ts'
+import * as fileSchema from './file-import.schema.ts'
 import type { FileImport } from './file-import.ts'
 import * as schema from './import.schema.ts'
 import * as file from './read/export-file/export-file.schema.ts'
@@ -73,8 +74,8 @@ export function exportFileRoutes(exportFile: FileExport, files: FileImport): Fas
       'Import an exported file',
       'Checks the whole file first: with an invalid entry or a wrong passphrase, nothing is imported. Starts no server and writes no file of an agent.',
       {
-        body: schema.FileImportInput,
-        response: { 200: schema.FileImportReport },
+        body: fileSchema.FileImportInput,
+        response: { 200: fileSchema.FileImportReport },
         errors: ['wrong_passphrase'],
       },
     )

@@ -16,20 +16,19 @@ import {
 import { type Carrier, maskArgs, maskCommand, maskUrl } from '../kernel/secrets/mask-secrets.ts'
 import { plainSecretsIn } from '../servers/shared/definition/move-secrets.ts'
 import { npxPackage } from '../servers/shared/definition/npx-package.ts'
+import { AllowOutgoing, Outgoing, outgoingIn } from '../servers/shared/definition/outgoing.ts'
 import { ForAgents, problemSchema, ServerName } from '../servers/shared/server-fields.ts'
 import { isolationInput } from '../servers/stdio/isolation-settings.ts'
-import { ExportFile, FORMAT, Passphrase } from './read/export-file/export-file.schema.ts'
 import { placeholdersField, valuesField } from './snippet-values.ts'
-import { outgoingReferences } from './translate/translate-definition-references.ts'
 import { containerField, shownContainer } from './translate/translate-docker-run.ts'
 
-const on_conflict = Type.Optional(
+export const on_conflict = Type.Optional(
   Type.Enum(['skip', 'update'], { default: 'skip', description: 'What to do when the name is taken' }),
 )
-const dry_run = flag('Report what would happen, without changes')
+export const dry_run = flag('Report what would happen, without changes')
 
 /** What became of a server. */
-const outcomeFields = {
+export const outcomeFields = {
   outcome: Type.Enum(['created', 'updated', 'unchanged', 'exists', 'refused']),
   id: textOrNull('The id of the created, updated or conflicting server'),
   reason: textOrNull('Why the entry was refused or skipped'),
@@ -46,10 +45,16 @@ const importOptions = {
   pin: flag(
     'Install the packages that `npx` would download, once, and run their files. Takes as long as the downloads',
   ),
+  allow_outgoing: Type.Optional(AllowOutgoing),
   dry_run,
 }
 const Options = Type.Object(importOptions)
 export type ImportOptions = Type.Static<typeof Options>
+
+export const outgoingFound = Type.Array(Outgoing, {
+  description:
+    'The variables of Toolroom and the named secrets that it would get. It is off until `allow_outgoing` of this request, or of a later change, names each of them',
+})
 
 /** A definition in a report, with secrets masked. */
 const shownFields = {
@@ -61,15 +66,12 @@ const shownFields = {
 const factFields = {
   ...shownFields,
   enabled: boolean(
-    'false: it is disabled where it was found, and stays off: a STDIO server is stopped until you start it, an HTTP server is disabled',
+    'false: it is disabled where it was found, or its agent has not been allowed to start it, and stays off: a STDIO server is stopped until you start it, an HTTP server is disabled',
   ),
   plain_secrets: texts('Where the definition has secrets as plain text. `move_secrets` copies them', {
     examples: [['env GITHUB_TOKEN']],
   }),
-  outgoing: objects('Variables and secrets whose values would be sent to another computer', {
-    reference: Type.String({ examples: ['$' + '{env:API_KEY}'] }),
-    to: Type.String({ examples: ['header Authorization'] }),
-  }),
+  outgoing: outgoingFound,
   can_pin: textOrNull('The package that `pin` would install, as `npx` names it', {
     examples: ['@playwright/mcp@latest'],
   }),
@@ -163,6 +165,7 @@ export const EntryTrialInput = closed({
     ...digest,
     description: 'Of a dry run: if the file says something else by now, nothing is started',
   }),
+  allow_outgoing: Type.Optional(AllowOutgoing),
   unapproved: flag('Also if its agent has not been allowed to start it'),
 })
 export type EntryTrialInput = Type.Static<typeof EntryTrialInput>
@@ -180,6 +183,17 @@ export const EntryTrial = Type.Object({
 export type EntryTrial = Type.Static<typeof EntryTrial>
 component({ EntryTrial }, 'Whether the server of the entry starts, or why it does not')
 
+const SeenEntry = closed({
+  ...EntryInput.properties,
+  digest: Type.Optional({
+    ...digest,
+    description: 'Of a dry run: if the file says something else by now, the entry is refused',
+  }),
+})
+component({ SeenEntry }, "An entry of an agent's file, as a dry run has shown it", {
+  examples: [{ agent_type: 'cursor', scope: 'user', project: null, name: 'github' }],
+})
+
 export const AgentImportInput = partial({
   agents: Type.Array(Type.String({ maxLength: 64 }), {
     minItems: 1,
@@ -191,7 +205,7 @@ export const AgentImportInput = partial({
     maxItems: 500,
     description: 'Names of entries; all if omitted',
   }),
-  entries: Type.Array(EntryInput, {
+  entries: Type.Array(SeenEntry, {
     minItems: 1,
     maxItems: 2000,
     description:
@@ -238,7 +252,7 @@ export const AgentImportReport = Type.Object({
     }),
     reason: orNull(Type.String()),
     approved: boolean(
-      'false: it is only in a file of a repository, and its agent has not been allowed to start it. It is not part of a default choice',
+      'false: it is only in a file of a repository, and its agent has not been allowed to start it. It is not part of a default choice, and is imported off',
     ),
     digest: Type.String({ ...digest, description: 'For a trial of what was seen' }),
     ...factFields,
@@ -272,48 +286,6 @@ export const AgentScan = Type.Object({
 export type AgentScan = Type.Static<typeof AgentScan>
 component({ AgentScan }, 'How many agents, entries and servers were found')
 
-const EXAMPLE: ExportFile = {
-  format: FORMAT,
-  version: 1,
-  exported_at: '2026-11-15T09:30:00.000Z',
-  toolroom_version: '0.1.0',
-  servers: [{ id: 'github', type: 'stdio', definition: { name: 'GitHub', command: 'npx' } }],
-  named_secrets: [],
-  agents: [],
-  presets: [],
-  secrets: null,
-}
-
-export const FileImportInput = closed({
-  file: ExportFile,
-  passphrase: Type.Optional(Passphrase),
-  on_conflict,
-  dry_run,
-})
-export type FileImportInput = Type.Static<typeof FileImportInput>
-component({ FileImportInput }, 'An exported file, and how to import it', {
-  examples: [{ file: EXAMPLE, dry_run: true }],
-})
-
-/** What became of one entry of the file. */
-const Imported = Type.Object({
-  name: Type.String({ examples: ['github'] }),
-  ...outcomeFields,
-  notes: Type.Array(text('What is left to do')),
-})
-export type Imported = Type.Static<typeof Imported>
-
-export const FileImportReport = Type.Object({
-  dry_run: Type.Boolean(),
-  items: objects({ ...Imported.properties, type: Type.Enum(['stdio', 'http']) }),
-  secrets: Type.Array(Imported),
-  agents: Type.Array(Imported, { description: 'What agents see. `name` is the type of the agent' }),
-  presets: Type.Array(Imported),
-  total: integer('The number of servers in the file', { minimum: 0 }),
-})
-export type FileImportReport = Type.Static<typeof FileImportReport>
-component({ FileImportReport }, 'What became of each entry of the file')
-
 export function shownDefinition({
   command,
   args = [],
@@ -326,11 +298,15 @@ export function shownDefinition({
   }
 }
 
-export const factsOf = (definition: Carrier, enabled: boolean): Facts => ({
+export const factsOf = (
+  definition: Carrier,
+  enabled: boolean,
+  outgoing: readonly Outgoing[] = outgoingIn(definition),
+): Facts => ({
   ...shownDefinition(definition),
   enabled,
   plain_secrets: plainSecretsIn(definition),
-  outgoing: outgoingReferences(definition),
+  outgoing: [...outgoing],
   can_pin: npxPackage(definition)?.spec ?? null,
   container: shownContainer(definition),
 })

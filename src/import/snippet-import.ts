@@ -2,6 +2,7 @@ import { AppError, invalidField } from '../kernel/errors.ts'
 import type { Caller } from '../kernel/rest-parts.ts'
 import type { Reference } from '../kernel/secrets/references.ts'
 import { hashOf } from '../servers/shared/compare-listed-definitions.ts'
+import { outgoingIn } from '../servers/shared/definition/outgoing.ts'
 import { namesLike } from '../servers/shared/definition/server-name.ts'
 import { explained } from '../servers/shared/diagnosis.ts'
 import type { FindProgram } from '../servers/stdio/actions/diagnose.ts'
@@ -52,13 +53,17 @@ export function createSnippetImport(deps: Deps) {
       return register(found, planned.id, options, deps, by)
     })
     const { outcome, id, reason } = done
+    if (outcome === 'unchanged' && !input.dry_run) await kinds.allow(id, input.allow_outgoing, by)
+    const outgoing =
+      (outcome !== 'exists' && !input.dry_run && (await kinds.outgoing(id))) ||
+      outgoingIn(definition, input.allow_outgoing)
     return {
       name,
       type: definition.type,
       outcome,
       id,
       reason,
-      ...factsOf(definition, entry.enabled),
+      ...factsOf(definition, entry.enabled, outgoing),
       ...partsOf(definition, findProgram),
       placeholders: placeholdersIn(definition, isSet),
       notes: [

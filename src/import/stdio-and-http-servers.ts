@@ -3,7 +3,17 @@ import { type Caller, slugOf } from '../kernel/rest-parts.ts'
 import { problemIn } from '../kernel/validate.ts'
 import { type HttpServer, HttpServerInput } from '../servers/http/http-servers.schema.ts'
 import type { HttpServers } from '../servers/http/http-servers.service.ts'
-import type { References } from '../servers/shared/definition/definition-references.ts'
+import {
+  type AllowOutgoing,
+  type Allows,
+  allowedIn,
+  isSameOutgoing,
+  namedOutgoing,
+  type Outgoing,
+  outgoingOf,
+  type Permitted,
+} from '../servers/shared/definition/outgoing.ts'
+import type { References } from '../servers/shared/definition/resolved-references.ts'
 import { checkIsolation, DEFAULT_OPTIONS, isolationOver } from '../servers/stdio/isolation-settings.ts'
 import { type Server, ServerInput } from '../servers/stdio/servers.schema.ts'
 import type { Servers } from '../servers/stdio/servers.service.ts'
@@ -51,17 +61,35 @@ export class ServerKinds {
     return definition.type === 'stdio' ? isolationProblem(definition) : undefined
   }
 
-  async add(type: Kind, fields: Fields, by: Caller): Promise<{ readonly id: string }> {
+  /** Others have written the fields: the server gets only what `allows`. */
+  async add(type: Kind, fields: Fields, by: Caller, allows: Allows): Promise<{ readonly id: string }> {
     const { servers, httpServers } = this.#deps
     return type === 'stdio'
-      ? servers.add(fields as ServerInput, by)
-      : httpServers.add(fields as HttpServerInput, by)
+      ? servers.add(fields as ServerInput, by, allows)
+      : httpServers.add(fields as HttpServerInput, by, allows)
   }
 
-  /** Changes the given fields. The package of a server cannot be changed. */
-  async change(type: Kind, id: string, given: Fields, by: Caller): Promise<unknown> {
+  /** Changes the given fields, which others have written. The package of a server cannot be changed. */
+  async change(type: Kind, id: string, given: Fields, by: Caller, allows: Allows): Promise<unknown> {
     const { type: _, package: __, ...fields } = given
-    return this.#deps[type === 'stdio' ? 'servers' : 'httpServers'].change(id, undefined, fields, by)
+    return this.#deps[type === 'stdio' ? 'servers' : 'httpServers'].change(id, undefined, fields, by, allows)
+  }
+
+  /** Allows what was shown of a server that is registered already. */
+  async allow(id: string | null, items: AllowOutgoing = [], by: Caller): Promise<void> {
+    const known = items.length === 0 ? undefined : (await this.list()).find((each) => each.id === id)
+    if (!known) return
+    const { type, outgoing } = known
+    const isNamed = (one: Outgoing) => items.some((item) => isSameOutgoing(one, item))
+    const allow_outgoing = outgoing.filter((each) => !each.allowed && isNamed(each)).map(namedOutgoing)
+    if (allow_outgoing.length === 0) return
+    const update = { allow_outgoing }
+    await this.#deps[type === 'stdio' ? 'servers' : 'httpServers'].change(known.id, undefined, update, by)
+  }
+
+  /** What a registered server gets. Undefined if there is none. */
+  async outgoing(id: string | null): Promise<readonly Outgoing[] | undefined> {
+    return id === null ? undefined : (await this.list()).find((each) => each.id === id)?.outgoing
   }
 
   async remove(type: Kind, id: string, by: Caller): Promise<void> {
@@ -94,15 +122,20 @@ export const isNamed =
   (server: { readonly id: string; readonly name: string }): boolean =>
     server.name === name || server.id === slugOf(name)
 
-function stdioServer({ id, created_at: _, updated_at: __, revision: ___, ...server }: Server) {
-  const { package: from, ...fields } = server
+function stdioServer(server: Server) {
+  const { id, created_at: _, updated_at: __, revision: ___, outgoing_allowed: ____, ...rest } = server
+  const { package: from, ...fields } = rest
   const definition = from === null ? fields : { ...fields, package: from }
-  return { id, name: server.name, type: 'stdio', definition } as const
+  return { id, name: server.name, type: 'stdio', definition, ...permissionOf(server) } as const
 }
 
-function httpServer({ id, created_at: _, updated_at: __, revision: ___, ...definition }: HttpServer) {
-  return { id, name: definition.name, type: 'http', definition } as const
+function httpServer(server: HttpServer) {
+  const { id, created_at: _, updated_at: __, revision: ___, outgoing_allowed: ____, ...definition } = server
+  return { id, name: server.name, type: 'http', definition, ...permissionOf(server) } as const
 }
+
+/** What it gets, and whether it was allowed. */
+const permissionOf = (server: Permitted) => ({ outgoing: outgoingOf(server), allows: allowedIn(server) })
 
 /** A `docker run` becomes a container of Toolroom: a killed command would leave its container behind. */
 export function asContainer(definition: StdioDefinition) {

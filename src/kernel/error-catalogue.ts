@@ -29,6 +29,7 @@ export const CATALOGUE = {
   config_unparsable: { status: 409, title: 'File cannot be read' },
   config_read_only: { status: 409, title: 'File is read-only' },
   config_unsafe: { status: 409, title: 'File is not safe to edit' },
+  outgoing_not_allowed: { status: 409, title: 'Values are not allowed to leave' },
   entry_not_approved: { status: 409, title: 'Entry is not approved' },
   agent_not_installed: { status: 409, title: 'Agent not installed' },
   tool_held: { status: 409, title: 'Tool is waiting for approval' },

@@ -42,6 +42,7 @@ export const REPAIR_ACTIONS = [
   of('install_package', 'Install the npm package that the server runs from', { package: Package }),
   of('reinstall_package', 'Install the npm package again', { package: Package }),
   of('allow_scripts', 'Install the npm package again with its install scripts', { package: Package }),
+  of('allow_outgoing', 'Look at what the server would get of your variables and secrets, and allow it'),
   of('login', 'Log in to the server'),
   of('start_docker', 'Start the container engine, then the server'),
   of('pull_image', 'Download an image into the container engine', {

@@ -7,7 +7,7 @@ import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import { digestOf, type Tables } from './configuration/tables.ts'
 
 type Row = Tables['tool_servers']
-const SEALED: readonly string[] = ['env', 'args', 'headers', 'url', 'oauth']
+const SEALED: readonly string[] = ['env', 'args', 'headers', 'url', 'oauth', 'outgoing_allowed']
 
 /**
  * Servers of both kinds. Decrypted once, then answered from memory: the instance lock guarantees that no other process
@@ -25,19 +25,18 @@ export class ServerTable {
     this.#maximum = maximum
   }
 
-  /** `defaults` are the values of fields that older rows do not have. */
+  /** `complete` adds the fields that older rows do not have. */
   static async open(
     database: ConfigurationDatabase,
     vault: Vault,
     maximum: number,
-    defaults: Partial<Record<ServerKind, object>> = {},
+    complete: (kind: ServerKind, record: ServerRecord) => ServerRecord = (_, record) => record,
   ): Promise<ServerTable> {
     const table = new ServerTable(database, vault, maximum)
     const rows = database.db.selectFrom('tool_servers').selectAll().orderBy('created_at')
     for (const row of await rows.execute()) {
       try {
-        const record = { ...defaults[row.type], ...fromRow(row, vault) }
-        table.#keep(row.type, record)
+        table.#keep(row.type, complete(row.type, fromRow(row, vault)))
       } catch {
         throw await database.refuse(`the server '${row.id}' cannot be read`)
       }

@@ -33,6 +33,7 @@ const ACTIONS: Readonly<Record<RepairAction['kind'], readonly [action: RepairAct
   install_package: [{ kind: 'install_package', package: '@a/b' }, 'toolroom install @a/b'],
   reinstall_package: [{ kind: 'reinstall_package', package: '@a/b' }, 'toolroom install @a/b'],
   allow_scripts: [{ kind: 'allow_scripts', package: 'b' }, 'toolroom install b --allow-scripts'],
+  allow_outgoing: [{ kind: 'allow_outgoing' }, 'toolroom allow db'],
   login: [{ kind: 'login' }, 'toolroom login db'],
   start_docker: [{ kind: 'start_docker' }, 'toolroom restart db'],
   pull_image: [{ kind: 'pull_image', image: 'node:22' }, 'toolroom images pull node:22'],

@@ -45,6 +45,7 @@ checkCommands(namesIn('Servers'), seeded, () => ({
     ],
     fails: [['crash', '--isolation', 'none'], 1],
   },
+  allow: { ok: [['echo'], ['echo', '--dry-run']], fails: [['ecoh'], 5] },
   why: { ok: [['echo'], ['echo']], fails: [['crash'], 1] },
   info: { ok: [['echo'], ['ech']], fails: [['ecoh'], 5] },
   start: { ok: [['echo'], ['--tag', 'work']], fails: [['crash'], 1] },

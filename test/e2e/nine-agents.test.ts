@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { RestoreReport } from '../../src/agents/edit/edit.schema.ts'
 import type { AgentSummary } from '../../src/agents/read/agents.schema.ts'
+import type { AgentImportReport } from '../../src/import/import.schema.ts'
 import { done } from '../support/agents.ts'
 import { ownFolder } from '../support/folder.ts'
 import { REALISTIC_SECRETS, writeRealisticHome } from '../support/realistic-home.ts'
@@ -35,7 +36,10 @@ async function openWithServers() {
   ]
   const env = Object.fromEntries(names.map((name) => [name, 'set']))
   const service = await openTestService({ home, env })
-  await done(service, 'POST', '/import', {})
+  const { items } = await done<AgentImportReport>(service, 'POST', '/import', { dry_run: true })
+  // As a person does who has read the list.
+  const allow_outgoing = items.flatMap(({ outgoing }) => outgoing.map(({ allowed: _, ...named }) => named))
+  await done(service, 'POST', '/import', { allow_outgoing })
   const changed = () => [...files].filter(([path, text]) => readFileSync(path, 'utf8') !== text)
   return { service, files, changed }
 }

@@ -155,7 +155,7 @@ describe('the import of a realistic home with nine agents', () => {
     expect(named(report, 'context7-codex').notes.at(-1)).toBe(
       'Fields without a counterpart are not imported: startup_timeout_sec, tool_timeout_sec',
     )
-    expect(named(report, 'figma').outgoing).toEqual([
+    expect(named(report, 'figma').outgoing).toMatchObject([
       { reference: '${env:FIGMA_OAUTH_TOKEN}', to: 'header Authorization' },
       { reference: '${env:FIGMA_TEAM}', to: 'header X-Figma-Team' },
     ])
@@ -163,7 +163,9 @@ describe('the import of a realistic home with nine agents', () => {
     expect(named(report, 'linear.app').notes[0]).toContain('enabled_tools')
     expect(await stdio('python-notes')).toMatchObject({ cwd: service.home, env: { PYTHONUNBUFFERED: '1' } })
     // Gemini CLI.
-    expect(named(report, 'docs').outgoing).toEqual([{ reference: '${env:DOCS_KEY}', to: 'header X-Api-Key' }])
+    expect(named(report, 'docs').outgoing).toMatchObject([
+      { reference: '${env:DOCS_KEY}', to: 'header X-Api-Key', allowed: false },
+    ])
     expect(named(report, 'docs').notes.at(-1)).toContain('timeout, trust')
     expect(named(report, 'fetch')).toMatchObject({ enabled: false })
     // Windsurf, Zed and OpenCode.

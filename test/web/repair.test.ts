@@ -25,6 +25,7 @@ const BUTTONS: Readonly<Record<RepairAction['kind'], readonly [action: RepairAct
   install_package: [{ kind: 'install_package', package: '@a/b' }, 'Install @a/b…'],
   reinstall_package: [{ kind: 'reinstall_package', package: '@a/b' }, 'Install @a/b again…'],
   allow_scripts: [{ kind: 'allow_scripts', package: 'b' }, 'Install b with scripts…'],
+  allow_outgoing: [{ kind: 'allow_outgoing' }, 'Look at what it gets…'],
   login: [{ kind: 'login' }, 'Sign in'],
   start_docker: [{ kind: 'start_docker' }, 'Start again'],
   pull_image: [{ kind: 'pull_image', image: 'node:22' }, 'Pull the image'],
@@ -122,6 +123,8 @@ describe.runIf(executablePath)('a repair', () => {
     }
     await page.keyboard.press('Escape')
     await follow(page, '/servers')
+    await page.getByRole('row').nth(20).waitFor()
+    await page.getByRole('row').last().scrollIntoViewIfNeeded() // it draws 30 servers at first
     for (const [action, label] of TABLE) {
       const row = page
         .getByRole('row')
@@ -135,6 +138,36 @@ describe.runIf(executablePath)('a repair', () => {
       await buttonIn(page.getByRole('region', { name: 'Why it is down' }), action.kind, label).waitFor()
     }
     expect(complaints.filter((text) => !text.includes('404'))).toEqual([]) // the service has none of these servers
+  })
+
+  test('an imported server is off until one dialog that lists the value, its place and its host is confirmed; adding a snippet lists the same (docs/references.md)', async () => {
+    const dashboard = await shared()
+    const headers = { 'X-Key': `$\{API_KEY}` }
+    const entry = { type: 'http', url: 'http://127.0.0.1:9/mcp', headers }
+    await dashboard.ask('POST', '/servers/import', { mcpServers: { asking: entry } })
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers?q=asking')
+    const value = `$\{env:API_KEY}`
+    await page.getByText('Not allowed').first().waitFor()
+    await page.getByRole('button', { name: 'Look at what it gets…' }).first().click()
+    const dialog = page.getByRole('dialog', { name: 'What asking gets' })
+    const item = dialog.getByRole('listitem')
+    expect(await item.innerText()).toMatch(/\$\{env:API_KEY\}\s+in header X-Key\s+goes to 127\.0\.0\.1:9$/)
+    await expectAccessible(page, dialog)
+    await dialog.getByRole('button', { name: 'Allow this value' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    await page.getByText('Not allowed').first().waitFor({ state: 'hidden' })
+    const { body } = await dashboard.ask('GET', '/http-servers/asking')
+    expect(body.outgoing).toMatchObject([{ reference: value, allowed: true }])
+
+    await follow(page, '/servers?add=1')
+    const add = page.getByRole('dialog', { name: 'Add a server' })
+    const snippet = { mcpServers: { pasted: { ...entry, url: 'http://127.0.0.1:9/pasted' } } }
+    await add.getByRole('textbox').first().fill(JSON.stringify(snippet))
+    const listed = add.getByRole('list', { name: 'Values that leave' })
+    await listed.getByText(value).waitFor()
+    expect(await listed.innerText()).toContain('127.0.0.1:9')
+    expect(complaints).toEqual([])
   })
 
   test('a missing secret is set beside the server, which then starts; its name is suggested where a reference is typed', async () => {

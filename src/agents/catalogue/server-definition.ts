@@ -22,6 +22,8 @@ export interface RegisteredServer {
   readonly definition: Definition | AppError
   /** Toolroom runs it in a sandbox or a container. An agent that starts its command would run it with all rights of the user. */
   readonly isIsolated?: boolean
+  /** Why it is off: a person has not allowed what it would get. No agent gets its references then. */
+  readonly held?: AppError
   /** The package that it runs from, and the arguments of its program. */
   readonly package?: { readonly name: string; readonly args: readonly string[] }
 }

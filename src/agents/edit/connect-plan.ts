@@ -59,7 +59,12 @@ export function planConnect(
     all.has(server_id) &&
     !offers.isStopped(server_id) &&
     (!isLink(entry) || chosen === null || chosen.includes(server_id))
-  const own = offeredEntries(target, current, { ...deps, registered }).filter(isOffered)
+  const found = offeredEntries(target, current, { ...deps, registered })
+  const own = found.filter(isOffered)
+  const stay = found.flatMap(({ entry, server_id }) => {
+    const held = registered.find(({ id }) => id === server_id)?.held
+    return held ? [`The entry '${entry.name}' stays. ${held.message}`] : []
+  })
   const isOne = followsGateway(deps, type, current)
   const before = { isConnected: isOne || keepsNamesIn(current.record), chosen }
   const choice = choiceAfter(asked, isTakeOver, before, own)
@@ -90,8 +95,10 @@ export function planConnect(
     ]
     const reached = new Set(links.map(({ by }) => by.server_id))
     const seen: Offer = new Map([...after].filter(([id]) => reached.has(id)))
+    const plan = planReplace(target, current, links)
     return {
-      ...planReplace(target, current, links),
+      ...plan,
+      warnings: [...plan.warnings, ...stay],
       gateway: gatewayChange({ ...facts, after: seen, replaced: here, keepsNames }),
     }
   }
@@ -100,7 +107,8 @@ export function planConnect(
     ? takeOver(target, plan, current, offered)
     : warnOfDoubled(target, plan, offered, (id) => (after.get(id) ?? []).map(({ tool }) => tool))
   const replaced = isTakeOver ? offered : []
-  return { ...planned, gateway: gatewayChange({ ...facts, after, replaced, keepsNames }) }
+  const warnings = [...planned.warnings, ...stay]
+  return { ...planned, warnings, gateway: gatewayChange({ ...facts, after, replaced, keepsNames }) }
 }
 
 /** An entry that leads to all servers of the gateway, or to one. */

@@ -27,10 +27,17 @@ export interface DesiredEntry {
 }
 
 /** Throws if the agent could not run the server, so that no agent gets an entry that does not work. */
-export function desiredFromServer(agent: Agent, { id, name, definition }: RegisteredServer): DesiredEntry {
+export function desiredFromServer(
+  agent: Agent,
+  { id, name, definition, held }: RegisteredServer,
+): DesiredEntry {
   if (definition instanceof AppError) throw definition
   // Not at once: an entry of the user's own that is switched on again needs nothing of the server.
-  return { name: id, server_id: id, definition: () => forAgent(agent, name, definition), enabled: undefined }
+  const written = () => {
+    if (held) throw held
+    return forAgent(agent, name, definition)
+  }
+  return { name: id, server_id: id, definition: written, enabled: undefined }
 }
 
 /** `at` is the JSON pointer of the entry in the request body, for error messages. */

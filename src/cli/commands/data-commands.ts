@@ -1,4 +1,5 @@
 import { commandsOf, type Word } from '../run/command.ts'
+import { ALLOW_FLAG } from '../servers/allow-flag.ts'
 
 const KEY: Word = { name: 'KEY', kind: 'setting' }
 const NAME: Word = { name: 'NAME', kind: 'secret' }
@@ -37,7 +38,10 @@ export const DATA_COMMANDS = commandsOf('Care', {
     does: 'Add what a file from toolroom export contains.',
     text: 'If the file has secrets, their passphrase is asked for, or read from stdin.',
     words: [FILE],
-    flags: { update: { does: 'Change what exists already. Otherwise it is skipped.' } },
+    flags: {
+      update: { does: 'Change what exists already. Otherwise it is skipped.' },
+      allow: ALLOW_FLAG,
+    },
     writes: true,
     examples: ['import toolroom.json --dry-run', 'import toolroom.json --update'],
     exits: { 9: 'a part was refused' },

@@ -1,4 +1,5 @@
 import { commandsOf, type Word } from '../run/command.ts'
+import { ALLOW_FLAG } from '../servers/allow-flag.ts'
 import { ISOLATION_FLAGS } from '../servers/isolation-flags.ts'
 
 const SERVER: Word = { name: 'SERVER', kind: 'server' }
@@ -25,7 +26,7 @@ export const SERVER_COMMANDS = commandsOf('Servers', {
   },
   add: {
     does: 'Add a server: a command, a URL, an npm package or a snippet.',
-    text: 'WHAT is a name if a command follows --, else a URL, an npm package, a link, - for a snippet on stdin, or sample for the small server that ships with Toolroom. --json prints the server, or a report for several.',
+    text: 'WHAT is a name if a command follows --, else a URL, an npm package, a link, - for a snippet on stdin, or sample for the small server of Toolroom.',
     words: [{ name: 'WHAT' }],
     rest: 'COMMAND',
     flags: {
@@ -39,6 +40,7 @@ export const SERVER_COMMANDS = commandsOf('Servers', {
         value: 'A,B',
         kind: 'agent',
       },
+      allow: ALLOW_FLAG,
       ...ISOLATION_FLAGS,
     },
     asks: true,
@@ -98,6 +100,15 @@ export const SERVER_COMMANDS = commandsOf('Servers', {
     examples: ['edit postgres --env DATABASE_URL=...', 'edit files --isolation sandbox --write ~/notes'],
     also: ['set', 'change', 'update-server'],
     load: async () => (await import('../servers/edit.ts')).editServer,
+  },
+  allow: {
+    does: 'Show what a server gets of variables and secrets, and allow it.',
+    text: 'A server that was imported is off until you allow each value, with its place and the host or program that gets it. On a terminal you are asked. Elsewhere, give each one as --dry-run shows it.',
+    words: [SERVER, { name: 'VALUE', optional: true, many: true }],
+    asks: true,
+    examples: ['allow docs', `allow docs '\${env:KEY} in header X-Key to mcp.example.com'`],
+    also: ['permit'],
+    load: async () => (await import('../servers/allow.ts')).allowServer,
   },
   rm: {
     does: 'Remove a server from Toolroom. Files of agents are not changed.',

@@ -1,4 +1,5 @@
 import { type Command, commandsOf } from '../run/command.ts'
+import { ALLOW_FLAG } from '../servers/allow-flag.ts'
 
 const NO_BROWSER = { does: 'Only print the address.' }
 
@@ -15,7 +16,7 @@ export const SERVICE_COMMANDS = [
   ...commandsOf('Service', {
     init: {
       does: 'Find agents, import their servers, and connect agents to the gateway.',
-      text: 'On a terminal, asks what to import and connect, shows the changes to the files, and then starts the service in the background and writes. Until then nothing is changed.',
+      text: 'On a terminal, asks what to import and connect, shows the changes to the files, then starts the service and writes. Until then nothing is changed.',
       flags: {
         import: {
           does: 'Servers to import: a list with commas, all or none. Default: all but those of a project that are not approved.',
@@ -33,6 +34,7 @@ export const SERVICE_COMMANDS = [
           does: 'Connected agents keep an entry for each server, under its old name: tools keep their names.',
         },
         'at-login': { does: 'Start Toolroom at every login.' },
+        allow: ALLOW_FLAG,
       },
       asks: true,
       exits: { 9: 'it does not start at login, and the rest was done' },

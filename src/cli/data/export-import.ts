@@ -3,12 +3,14 @@ import { resolve } from 'node:path'
 import { writeDurably } from '../../kernel/files/durable-file.ts'
 import { readForeign } from '../../kernel/files/foreign-file.ts'
 import { isObject } from '../../kernel/json/json-checks.ts'
+import { slugOf } from '../../kernel/rest-parts.ts'
 import { type Answer, dryRun, exitOf, type Run } from '../run/command-context.ts'
 import { Failure, usage } from '../run/failure.ts'
 import { counted } from '../run/human-readable.ts'
 import { type Line, type Tone, toned } from '../run/printed-line.ts'
 import type { Schemas } from '../run/service-client.ts'
 import { piped, readSecret } from '../run/stdin.ts'
+import { allowedBy, outgoingLines } from '../servers/allow.ts'
 
 type Report = Schemas['FileImportReport']
 type Outcome = Report['items'][number]['outcome']
@@ -72,7 +74,8 @@ function save(path: string, text: string): void {
 }
 
 /** `toolroom import FILE` */
-export const importFile: Run = async ({ api, given, during }) => {
+export const importFile: Run = async (context) => {
+  const { api, given, during, terminal } = context
   const file = parsed(await textOfFile(given.word('FILE')), given.word('FILE'))
   const isDry = given.is('dry-run')
   const passphrase = file.secrets === null ? undefined : await readSecret('Passphrase of the secrets')
@@ -82,7 +85,11 @@ export const importFile: Run = async ({ api, given, during }) => {
     on_conflict: given.is('update') ? ('update' as const) : ('skip' as const),
     ...(passphrase !== undefined && { passphrase }),
   }
-  return importedAnswer(await during('Importing', api.post('/api/import', { body })))
+  const seen = await during('Reading', api.post('/api/import', { body: { ...body, dry_run: true } }))
+  if (isDry) return importedAnswer(seen, terminal.width)
+  const allow_outgoing = await allowedBy(context, seen.items)
+  const done = api.post('/api/import', { body: { ...body, allow_outgoing } })
+  return importedAnswer(await during('Importing', done), terminal.width)
 }
 
 async function textOfFile(name: string): Promise<string> {
@@ -112,7 +119,7 @@ function parsed(text: string, name: string): Schemas['ExportFile'] {
   }
 }
 
-function importedAnswer(report: Report): Answer {
+function importedAnswer(report: Report, width: number | undefined): Answer {
   const parts = [
     ['server', report.items],
     ['secret', report.secrets],
@@ -127,6 +134,10 @@ function importedAnswer(report: Report): Answer {
       ...all.map(({ kind, name, outcome, reason, notes }): Line => {
         const more = [reason, ...notes].filter(Boolean).join('. ')
         return [toned(TONES[outcome], outcome.padEnd(10)), `${kind} ${name}${more === '' ? '' : `: ${more}`}`]
+      }),
+      ...report.items.flatMap(({ name, outgoing }) => {
+        const lines = outgoingLines(outgoing, slugOf(name), width)
+        return lines.length === 0 ? [] : [`${name}:`, ...lines]
       }),
       ...(all.length === 0 ? ['The file is empty.'] : []),
       ...(report.dry_run ? ['Nothing was changed (--dry-run).'] : []),

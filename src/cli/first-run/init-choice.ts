@@ -1,9 +1,10 @@
 import type { AgentSummary } from '../agents/find-agent.ts'
 import { agentsIn, agentsOf } from '../agents/find-agent.ts'
-import type { Given } from '../run/command-context.ts'
+import type { Context } from '../run/command-context.ts'
 import { findNamed } from '../run/find-named.ts'
 import type { Api } from '../run/service-client.ts'
-import { type Choice, type ImportItem, importable } from './init-steps.ts'
+import { allowedBy } from '../servers/allow.ts'
+import { type Choice, chosenItems, type ImportItem, importable } from './init-steps.ts'
 
 /** `--import github,slack`: undefined means all. */
 export function itemsIn(
@@ -22,11 +23,14 @@ export const agentTypesIn = (agents: readonly AgentSummary[], list: string | und
   list === undefined || list === 'none' ? [] : agentsIn(agents, list).map(({ agent_type }) => agent_type)
 
 /** What the flags say. What they do not say is not done, except that all servers are imported. */
-export async function choiceOfFlags(api: Api, given: Given): Promise<Choice> {
+export async function choiceOfFlags(api: Api, context: Context): Promise<Choice> {
+  const { given } = context
   const list = given.flag('import')
   const isListed = list !== undefined && list !== 'none'
+  const items = itemsIn(isListed ? await importable(api) : [], list)
   return {
-    items: itemsIn(isListed ? await importable(api) : [], list),
+    items,
+    allow: await allowedBy(context, await chosenItems(api, { items })),
     moveSecrets: given.is('move-secrets'),
     agents: agentTypesIn(await agentsOf(api), given.flag('connect')),
     keepNames: given.is('keep-names'),

@@ -8,6 +8,7 @@ import { counted, shortPath } from '../run/human-readable.ts'
 import type { Line } from '../run/printed-line.ts'
 import { findAddress } from '../run/service-address.ts'
 import type { Api } from '../run/service-client.ts'
+import { allowedBy } from '../servers/allow.ts'
 import { withTemporaryApi } from '../service/service-on-demand.ts'
 import { findAll } from './found-agents.ts'
 import { agentTypesIn, itemsIn, wordsOf } from './init-choice.ts'
@@ -39,6 +40,7 @@ export const askForChoice = (context: Context): Promise<Choice> =>
     const chosen =
       flagged === undefined ? await pickServers(context, fresh) : (itemsIn(items, flagged) ?? fresh)
     const moveSecrets = given.is('move-secrets') || (await askForSecrets(chosen))
+    const allow = await allowedBy(context, chosen)
     const installed = (await agentsOf(api)).filter((agent) => agent.installed)
     const agents =
       given.flag('connect') === undefined
@@ -51,7 +53,7 @@ export const askForChoice = (context: Context): Promise<Choice> =>
         : agentTypesIn(await agentsOf(api), given.flag('connect'))
     const keepNames = given.is('keep-names')
     const atLogin = given.is('at-login') || (agents.length > 0 && (await askForLogin(context)))
-    const choice = { items: chosen, moveSecrets, agents, keepNames, atLogin }
+    const choice = { items: chosen, moveSecrets, allow, agents, keepNames, atLogin }
     const known = items.filter(({ outcome }) => outcome === 'registered')
     const changes = await plannedChanges(temporary, choice, known)
     const real = address ?? `http://127.0.0.1:${config.port === 0 ? 'PORT' : config.port}`

@@ -4,6 +4,7 @@ import type { Context } from '../run/command-context.ts'
 import { shortPath } from '../run/human-readable.ts'
 import { type Line, signed, toned } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
+import type { Allowed } from '../servers/allow.ts'
 import { agentsWithGateway, connectedAgents, namesOf } from '../service/starting-agents.ts'
 
 export type ImportItem = Schemas['AgentImportReport']['items'][number]
@@ -14,6 +15,8 @@ export interface Choice {
   /** The servers to import. Undefined: all that were found, except those that their agent has not approved or has off. */
   readonly items: readonly ImportItem[] | undefined
   readonly moveSecrets: boolean
+  /** What a person allows these servers to get. */
+  readonly allow: Allowed
   readonly agents: readonly string[]
   /** They keep an entry for each server, under its old name. */
   readonly keepNames: boolean
@@ -26,13 +29,19 @@ export const importable = async (api: Api): Promise<ImportItem[]> =>
   (await api.post('/api/agents/import', { body: { dry_run: true } })).items
 
 /** Imports the chosen servers, or says what an import would do. */
-export async function importServers(api: Api, { items, moveSecrets }: Choice, dry_run: boolean) {
-  const chosen = items ?? (await importable(api)).filter(isUsual)
+export async function importServers(api: Api, { items, moveSecrets, allow }: Choice, dry_run: boolean) {
+  const chosen = await chosenItems(api, { items })
   if (chosen.length === 0) return []
   const entries = chosen.flatMap(({ found_in }) => found_in)
-  return (await api.post('/api/agents/import', { body: { dry_run, move_secrets: moveSecrets, entries } }))
-    .items
+  const body = { dry_run, move_secrets: moveSecrets, entries, allow_outgoing: allow }
+  return (await api.post('/api/agents/import', { body })).items
 }
+
+/** The servers that would be imported. */
+export const chosenItems = async (
+  api: Api,
+  { items }: Pick<Choice, 'items'>,
+): Promise<readonly ImportItem[]> => items ?? (await importable(api)).filter(isUsual)
 
 /** The servers that were not chosen and are not imported by themselves. */
 export async function leftOutLines(api: Api, { items }: Choice): Promise<Line[]> {

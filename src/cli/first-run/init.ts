@@ -5,6 +5,7 @@ import type { Answer, Context, Run } from '../run/command-context.ts'
 import { usage } from '../run/failure.ts'
 import { type Line, signed } from '../run/printed-line.ts'
 import type { Api } from '../run/service-client.ts'
+import { outgoingLines } from '../servers/allow.ts'
 import { withReadingApi } from '../service/service-on-demand.ts'
 import { findAll } from './found-agents.ts'
 import { choiceOfFlags } from './init-choice.ts'
@@ -27,7 +28,7 @@ export const init: Run = async (context) => {
   const { api } = context
   const found = await findAll(api, context.terminal.width, false)
   if (!asked) for (const line of found.lines) context.note(line)
-  const choice = asked ?? (await choiceOfFlags(api, given))
+  const choice = asked ?? (await choiceOfFlags(api, context))
   const leftOut = await leftOutLines(api, choice)
   const imported = await during('Importing', importServers(api, choice, false))
   const connected = await during('Writing', connectAgents(api, choice, false))
@@ -36,7 +37,7 @@ export const init: Run = async (context) => {
   return {
     json: { dry_run: false, address, scan: found.scan, imported, connected, starts_at_login },
     lines: [
-      ...importLines(imported, false),
+      ...importLines(imported, false, context.terminal.width),
       ...leftOut,
       ...writtenLines(connected),
       `Toolroom runs at ${address}`,
@@ -66,9 +67,10 @@ async function askedChoice(context: Context) {
 }
 
 /** What would happen. Reads only. */
-async function plan({ given, config, terminal }: Context, api: Api): Promise<Answer> {
+async function plan(context: Context, api: Api): Promise<Answer> {
+  const { config, terminal } = context
   const { scan, lines } = await findAll(api, terminal.width, false)
-  const choice = await choiceOfFlags(api, given)
+  const choice = await choiceOfFlags(api, context)
   const leftOut = await leftOutLines(api, choice)
   const imported = await importServers(api, choice, true)
   const connected = await connectAgents(api, choice, true)
@@ -77,7 +79,7 @@ async function plan({ given, config, terminal }: Context, api: Api): Promise<Ans
     json: { dry_run: true, address: null, scan, imported, connected },
     lines: [
       ...lines,
-      ...importLines(imported, true),
+      ...importLines(imported, true, terminal.width),
       ...leftOut,
       ...connected.flatMap(diffLines),
       ...(choice.atLogin ? [problem ?? `Would write ${file}: Toolroom starts at every login`] : []),
@@ -87,17 +89,19 @@ async function plan({ given, config, terminal }: Context, api: Api): Promise<Ans
   }
 }
 
-const importLines = (items: readonly ImportItem[], isDry: boolean): Line[] =>
+const importLines = (items: readonly ImportItem[], isDry: boolean, width: number | undefined): Line[] =>
   items.flatMap((item): Line[] => {
-    const { name, server_id, outcome, reason, command, args, url, enabled } = item
+    const { name, server_id, outcome, reason, command, args, url, outgoing, enabled, approved } = item
     const runs = url ?? [command ?? '', ...args].join(' ')
     if (outcome === 'refused') return [signed('warn', `${name}  was not imported. ${reason ?? ''}`)]
     if (outcome === 'created')
       return [
         signed(
           'ok',
-          `${isDry ? 'would import' : 'imported'} ${server_id ?? name}  ${runs}${enabled ? '' : `  (off, as in its agent)`}`,
+          `${isDry ? 'would import' : 'imported'} ${server_id ?? name}  ${runs}${enabled || !approved ? '' : `  (off, as in its agent)`}`,
         ),
+        ...outgoingLines(outgoing, server_id ?? name, width),
+        ...(approved || enabled ? [] : ['  note   Its agent has not approved it, so it is off']),
         ...variantLines(item),
       ]
     return [signed('dim', `${server_id ?? name}  is registered already`)]

@@ -17,6 +17,7 @@ const STATES: Readonly<Record<Health['state'], State>> = {
   starting: ['◐', 'starting', undefined],
   stopping: ['◐', 'stopping', undefined],
   idle: ['◌', 'idle', 'dim'],
+  not_allowed: ['▲', 'not allowed', 'warn'],
   not_tried: ['◇', 'not tried', undefined],
   not_checked: ['?', 'not checked', undefined],
   stopped: ['○', 'stopped', 'dim'],
@@ -38,6 +39,7 @@ export function stateSpan({ health }: Pick<AnyServer, 'health'>, more = ''): Spa
 /** Whether the server should work and does not, or not well. It may be starting again after a crash. */
 export const needsHelp = (server: AnyServer): boolean =>
   ['unhealthy', 'degraded'].includes(server.health.level) ||
+  server.health.state === 'not_allowed' ||
   (server.type === 'stdio' && server.status === 'starting' && server.restart_count > 0)
 
 export const TRY_ALL = 'toolroom test --all'

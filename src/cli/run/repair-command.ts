@@ -44,6 +44,8 @@ export function repairCommand(action: RepairAction, id = ''): string {
       return `toolroom install ${word(action.package)}`
     case 'allow_scripts':
       return `toolroom install ${word(action.package)} --allow-scripts`
+    case 'allow_outgoing':
+      return `toolroom allow ${id}`
     case 'login':
       return `toolroom login ${id}`
     case 'pull_image':

@@ -6,6 +6,7 @@ import { counted, shortPath } from '../run/human-readable.ts'
 import { type Line, signed } from '../run/printed-line.ts'
 import type { Api, Schemas } from '../run/service-client.ts'
 import { readStdin } from '../run/stdin.ts'
+import { allowedBy, namesOf, outgoingLines } from './allow.ts'
 import { isolationFlag, isolationGiven, isolationText, placeText } from './isolation.ts'
 
 type Report = Schemas['SnippetReport']
@@ -15,11 +16,20 @@ type Item = Report['items'][number]
 export const addServer: Run = async (context) => {
   const { api, given } = context
   const isDry = given.is('dry-run')
+  const { width } = context.terminal
   if (given.word('WHAT') === SAMPLE && given.rest.length === 0) return addSample(context, isDry)
   const confinement = isolationGiven(given)
   const agents = await forAgents(context)
   const input = { ...(await inputOf(context)), ...confinement, ...agents.body }
-  const report = await api.post('/api/servers/import', { body: { ...input, dry_run: isDry } })
+  const understood = await api.post('/api/servers/import', { body: { ...input, dry_run: true } })
+  // What the words of the command itself say, the user has written. A snippet, a link or a pasted line is of others.
+  const isOwn = given.rest.length > 0 || given.all('header').length > 0
+  const allow_outgoing = isOwn
+    ? namesOf(understood.items.flatMap(({ outgoing }) => outgoing))
+    : await allowedBy(context, understood.items)
+  const report = isDry
+    ? understood
+    : await api.post('/api/servers/import', { body: { ...input, allow_outgoing } })
   const [only] = report.items
   if (!only) throw usage('No server was found in this input', 'See toolroom add --help')
   if (report.items.length === 1 && only.outcome === 'refused')
@@ -32,12 +42,14 @@ export const addServer: Run = async (context) => {
       'server_exists',
     )
   if (isDry)
-    return addedAnswer(report, () =>
-      confinement.isolation ? [`  place  ${placeText(confinement.isolation)}`] : [],
-    )
+    return addedAnswer(report, ({ name, outgoing }) => [
+      ...(confinement.isolation ? [`  place  ${placeText(confinement.isolation)}`] : []),
+      ...outgoingLines(isOwn ? outgoing.map((each) => ({ ...each, allowed: true })) : outgoing, name, width),
+    ])
   const places = await placesOf(api, report, confinement.isolation_options !== undefined)
   const offered = await offersOf(context, report, agents)
-  const shown = addedAnswer(report, ({ id }) => [
+  const shown = addedAnswer(report, ({ id, name, outgoing }) => [
+    ...outgoingLines(outgoing, id ?? name, width),
     ...(places.get(id ?? '') ?? []),
     ...(offered.get(id ?? '')?.lines ?? []),
   ])
@@ -52,8 +64,8 @@ export const addServer: Run = async (context) => {
     exit: isPartly ? ('partly_done' as const) : shown.exit,
   }
   if (given.is('start'))
-    for (const { id, type, name } of report.items)
-      if (id !== null && type === 'stdio')
+    for (const { id, type, name, outgoing } of report.items)
+      if (id !== null && type === 'stdio' && outgoing.every(({ allowed }) => allowed))
         await context.during(`Starting ${name}`, api.post('/api/servers/{id}/start', { path: { id } }))
   const id = report.items.length === 1 && given.word('WHAT') !== '-' ? only.id : null
   if (id === null || !given.is('json')) return answer
@@ -163,12 +175,12 @@ function addedAnswer(report: Report, moreOf: (item: Item) => readonly (string | 
     ],
     plain: items.map(({ name, outcome, id }) => [id ?? name, outcome]),
     exit: exitOf(failed.length, items.length),
-    next:
-      dry_run || !first
-        ? undefined
-        : `next: toolroom ${first.type === 'http' ? 'test' : 'start'} ${first.id}`,
+    next: dry_run || !first ? undefined : `next: toolroom ${nextFor(first)} ${first.id}`,
   }
 }
+
+const nextFor = ({ type, outgoing }: Item): string =>
+  outgoing.some(({ allowed }) => !allowed) ? 'allow' : type === 'http' ? 'test' : 'start'
 
 function itemLines(
   { name, outcome, reason, command, args, url, program, notes, plain_secrets, id }: Item,

@@ -30,6 +30,7 @@ interface Deps {
   readonly refused: RefusedCalls
 }
 
+const HELD = { code: 'server_not_running', hint: 'A person allows it in Toolroom' }
 const NOT_FOUND = {
   code: 'not_found',
   hint: 'Check the id at the end of the URL, and in Toolroom which servers this agent may use',
@@ -62,12 +63,15 @@ export class ToolHandler {
 
   /** A server that the agent may not use gets the same error as one that does not exist. */
   noServer({ serverId = '', agentType }: AgentScope): RpcError {
-    const { status, settings } = this.#deps.upstreams.get(serverId) ?? {}
+    const { status, settings, trouble } = this.#deps.upstreams.get(serverId) ?? {}
+    const isHeld = typeof trouble === 'object' && trouble.kind === 'not_allowed'
     const isDisabled =
       status === 'disabled' && settings?.expose && this.#deps.toolLists.mayUse(serverId, agentType)
     const id = serverId.slice(0, 100)
     const [message, data] = isDisabled
-      ? [`The server '${id}' is disabled`, { code: 'server_not_running', hint: 'Enable it in Toolroom' }]
+      ? isHeld
+        ? [`The server '${id}' is off until a person allows what it would get`, HELD]
+        : [`The server '${id}' is disabled`, { code: 'server_not_running', hint: 'Enable it in Toolroom' }]
       : [`Server not found: this agent may use no server with the id '${id}'`, NOT_FOUND]
     return new RpcError(CODES.request, message, { status: 404, data })
   }

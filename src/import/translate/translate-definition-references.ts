@@ -2,7 +2,6 @@ import type { Carrier } from '../../kernel/secrets/mask-secrets.ts'
 import { writeReference } from '../../kernel/secrets/references.ts'
 import {
   changeTexts,
-  type PlacedReference,
   referencesIn,
   shellScripts,
 } from '../../servers/shared/definition/definition-references.ts'
@@ -58,8 +57,11 @@ export function translateDefinition<T extends Imported>(
   const ownVariables = new Set(Object.keys(definition.env ?? {}))
   const translated = changeTexts(definition, ({ path, label, text }) => {
     const field = path.split('/')[1] as Field
+    const { home, project, ...others } = sourceOf(field)
     const result = translateReferences(text, {
-      ...sourceOf(field),
+      ...others,
+      // They have the user's name, which goes to no other computer.
+      ...(!LEAVING.includes(field) && { project, ...(home !== undefined && { home }) }),
       // A program such as mcp-remote replaces the variables in its arguments by those of its environment.
       ...(field === 'args' && { ownVariables }),
     })
@@ -86,6 +88,8 @@ export function translateDefinition<T extends Imported>(
     problem: forbidden.length > 0 ? `${forbidden[0]}; use another variable or a named secret` : undefined,
   }
 }
+
+const LEAVING: readonly Field[] = ['headers', 'url']
 
 /** Where no reference is resolved, only the folders of an editor are replaced. */
 const NO_REFERENCES: Source['forms'] = new Set(['input'])
@@ -120,20 +124,4 @@ function referenceNotes(definition: Carrier): string[] {
   const distinct = [...new Set(notes)]
   const more = distinct.length - MAX_NOTES
   return more > 0 ? [...distinct.slice(0, MAX_NOTES), `${more} more values refer to variables`] : distinct
-}
-
-/** The references whose values are sent to another computer: in the URL and headers, also of a program that forwards. */
-export function outgoingReferences(definition: Carrier): { reference: string; to: string }[] {
-  const { args = [] } = definition
-  const leaves = ({ path }: PlacedReference): boolean => {
-    const index = path.startsWith('/args/') ? Number(path.slice('/args/'.length)) : undefined
-    if (index === undefined) return !path.startsWith('/env/')
-    return (args[index] ?? '').includes('://') || /^(?:-H|--header)$/.test(args[index - 1] ?? '')
-  }
-  return referencesIn(definition)
-    .filter(leaves)
-    .map(({ label, reference }) => ({
-      reference: writeReference({ ...reference, fallback: null }),
-      to: label,
-    }))
 }

@@ -11,6 +11,7 @@ const MAX_REPLAY_BYTES = 10 * 1_048_576
 const REPLAY_ERRORS: ErrorCode[] = [
   'payload_incomplete',
   'server_not_running',
+  'outgoing_not_allowed',
   'login_needed',
   'call_failed',
   'call_timeout',

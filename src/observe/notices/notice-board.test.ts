@@ -4,7 +4,7 @@ import * as causes from './notice-causes.ts'
 import { type Cause, KINDS, type Notice } from './notices.schema.ts'
 
 const server = { id: 'postgres', name: 'Postgres' }
-const trouble = (kind: 'crashed' | 'failed' | 'degraded' | 'login_needed', hint: string | null = null) => ({
+const trouble = (kind: Parameters<typeof causes.serverTrouble>[1]['kind'], hint: string | null = null) => ({
   kind,
   what: 'crashed',
   message: 'The server exited with code 1: connect ECONNREFUSED',
@@ -157,7 +157,7 @@ describe('texts', () => {
     unreadable: null,
   }
   const all: Cause[] = [
-    ...(['crashed', 'failed', 'degraded', 'login_needed'] as const).flatMap((kind) => [
+    ...(['crashed', 'failed', 'degraded', 'login_needed', 'not_allowed'] as const).flatMap((kind) => [
       causes.serverTrouble(server, trouble(kind)),
       causes.serverTrouble(server, trouble(kind, 'Set DATABASE_URL')),
     ]),

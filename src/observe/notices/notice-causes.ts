@@ -23,6 +23,11 @@ const TROUBLES = {
   failed: { kind: 'server_failed', todo: 'Read the reason, then correct its settings', label: 'Show why' },
   degraded: { kind: 'server_degraded', todo: 'Read the reason in its log', label: 'Show why' },
   login_needed: { kind: 'login_needed', todo: 'Sign in again, or update its headers', label: 'Sign in' },
+  not_allowed: {
+    kind: 'outgoing_held',
+    todo: 'Look at each value and where it goes, then allow them',
+    label: 'Look at them',
+  },
 } as const
 
 export const SERVER_KINDS = Object.values(TROUBLES).map(({ kind }) => kind)

@@ -14,6 +14,7 @@ const server: HttpServer = {
   created_at: 0,
   updated_at: 0,
   revision: 1,
+  outgoing_allowed: [],
 }
 
 test('the time of the next check follows a change of the system time', () => {

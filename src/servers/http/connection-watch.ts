@@ -4,7 +4,9 @@ import { systemTimeOf } from '../../kernel/time.ts'
 import type { HttpMcpClient, HttpMcpClientOptions } from '../../mcp/transports/http/http-mcp-client.ts'
 import type { Logins } from '../logins/logins.ts'
 import type { Catalogues } from '../shared/catalogues.ts'
-import { type References, secretNamesIn } from '../shared/definition/definition-references.ts'
+import { secretNamesIn } from '../shared/definition/definition-references.ts'
+import { isHeld } from '../shared/definition/outgoing.ts'
+import type { References } from '../shared/definition/resolved-references.ts'
 import { type ConnectionFailure, failureOf } from './connection-failure.ts'
 import type { ConnectionReport, HttpServer, Status } from './http-servers.schema.ts'
 import { loginServerOf, resolveServer } from './resolve-server-references.ts'
@@ -96,13 +98,15 @@ export class ConnectionWatch {
     const { nextCheckAt } = this.#state
     const due = nextCheckAt && systemTimeOf(this.#dueAt, nextCheckAt, this.#deps.now())
     if (due !== nextCheckAt) this.#state = { ...this.#state, nextCheckAt: due }
-    return this.#server.enabled ? this.#state : { ...this.#state, status: 'disabled', nextCheckAt: null }
+    return this.#isOn ? this.#state : { ...this.#state, status: 'disabled', nextCheckAt: null }
   }
 
   /** The definition has changed. If the connection is affected, it is closed and its state is unknown again. */
   changed(server: HttpServer): void {
-    const connectionOf = ({ url, transport, headers, oauth, enabled }: HttpServer) =>
-      JSON.stringify([url, transport, headers, oauth, enabled])
+    const connectionOf = (each: HttpServer) => {
+      const { url, transport, headers, oauth, enabled, outgoing_allowed } = each
+      return JSON.stringify([url, transport, headers, oauth, enabled, outgoing_allowed])
+    }
     const moved = connectionOf(server) !== connectionOf(this.#server)
     this.#server = server
     if (moved) this.#reset()
@@ -122,7 +126,12 @@ export class ConnectionWatch {
 
   /** Checks what works without a login. The connection stays: the server still answers the requests that it has. */
   async loginEnded(): Promise<void> {
-    if (this.#server.enabled && !this.#closed) await this.#check()
+    if (this.#isOn && !this.#closed) await this.#check()
+  }
+
+  /** Not disabled, and everything that it would get is allowed. */
+  get #isOn(): boolean {
+    return this.#server.enabled && !isHeld(this.#server)
   }
 
   #reset(): void {
@@ -188,7 +197,7 @@ export class ConnectionWatch {
 
   /** The result of a test that a user starts counts as a check. */
   tested({ error, latency_ms, protocol_version }: ConnectionReport, tookMs: number): void {
-    if (!this.#server.enabled) return
+    if (!this.#isOn) return
     const isUnlisted = protocol_version !== null && error?.code === 'protocol_error'
     const failure = error && { ...error, action: error.action ?? undefined }
     this.#record(failure, latency_ms ?? tookMs, error === null || isUnlisted)
@@ -295,7 +304,7 @@ export class ConnectionWatch {
 
   #schedule(ms: number | undefined): void {
     clearTimeout(this.#timer)
-    if (ms === undefined || this.#closed || !this.#server.enabled || this.#deps.intervalMs === 0) return
+    if (ms === undefined || this.#closed || !this.#isOn || this.#deps.intervalMs === 0) return
     this.#state = { ...this.#state, nextCheckAt: this.#deps.now() + Math.round(ms) }
     this.#dueAt = performance.now() + ms
     this.#timer = setTimeout(() => void this.#check(), ms).unref()

@@ -32,7 +32,7 @@ export function httpServerRoutes(
           diagnose: 'Tests the connection, with each step as a check.',
           call: 'Connects to the server first if there is no connection.',
         },
-        callErrors: ['server_not_running', 'login_needed'],
+        callErrors: ['server_not_running', 'outgoing_not_allowed', 'login_needed'],
         maskedFields: ['headers', 'url'],
         isOwner,
         elicitations,

@@ -5,6 +5,7 @@ import { MASK } from '../../kernel/secrets/mask-secrets.ts'
 import { AuthView } from '../logins/logins.schema.ts'
 import { type OAuthConfig, OAuthInput } from '../logins/oauth-settings.ts'
 import { REQUEST_S_DESCRIPTION } from '../shared/call-recorder.ts'
+import { AllowOutgoing, outgoing } from '../shared/definition/outgoing.ts'
 import { masked } from '../shared/masked-values.ts'
 import {
   describedFields,
@@ -131,7 +132,12 @@ export const HttpServerInput = closed({
 export type HttpServerInput = Type.Static<typeof HttpServerInput>
 component({ HttpServerInput }, 'An HTTP server to add', { examples: [example] })
 
-export const HttpServerUpdate = partial({ name: ServerName, url: Url, ...settings })
+export const HttpServerUpdate = partial({
+  name: ServerName,
+  url: Url,
+  ...settings,
+  allow_outgoing: AllowOutgoing,
+})
 export type HttpServerUpdate = Type.Static<typeof HttpServerUpdate>
 component({ HttpServerUpdate }, 'The fields of an HTTP server to change', {
   minProperties: 1,
@@ -151,6 +157,7 @@ export const HttpServerView = Type.Object({
   timeouts: Timeouts,
   oauth: orNull(Type.Object({ ...OAuthInput.properties, redirect_uri: Type.Optional(Type.String()) })),
   ...offerView,
+  outgoing,
   ...Live.properties,
   ...recordFields,
 })

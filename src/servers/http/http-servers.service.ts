@@ -8,6 +8,7 @@ import type { LoginProblem, LoginServer } from '../logins/login-record.ts'
 import { keptOAuth } from '../logins/oauth-settings.ts'
 import type { DiscoveredServer } from '../shared/catalogues.ts'
 import { secretNamesIn } from '../shared/definition/definition-references.ts'
+import { type Allows, allowsAll, held, isHeld, keysOf, notAllowed } from '../shared/definition/outgoing.ts'
 import { commandLine, type Diagnosis, explained } from '../shared/diagnosis.ts'
 import { keepMaskedUrl, keepMaskedValues } from '../shared/masked-values.ts'
 import { errorView, type Stats } from '../shared/server-fields.ts'
@@ -40,7 +41,7 @@ import { checkedUrl, loginServerOf, obstacleOf, resolveServer } from './resolve-
 
 type Connection = Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'authorizer'>
 
-type Tested = Pick<HttpServer, 'id' | 'url' | 'headers' | 'transport'>
+type Tested = Pick<HttpServer, 'id' | 'url' | 'headers' | 'transport' | 'outgoing_allowed'>
 
 interface Deps extends RegistryDeps<HttpServer>, Omit<ConnectionWatchDeps, 'beginTry' | 'redact'> {
   /** Tests a connection step by step. Never rejects, and takes at most 10 s. */
@@ -127,7 +128,10 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
 
   /** The server as logins see it. Throws when a setting that it refers to is missing. */
   async loginServer(key: string): Promise<LoginServer> {
-    return loginServerOf(resolveServer(await this.get(key), this.deps.references))
+    const server = await this.get(key)
+    const { error } = notAllowed(server)
+    if (error) throw held(server, error)
+    return loginServerOf(resolveServer(server, this.deps.references))
   }
 
   storedLogin(id: string): LoginServer | undefined {
@@ -152,11 +156,12 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
    * Connects once to a definition that is not registered. Nothing is stored, and no login is used. The result counts for a
    * server that is added with exactly this definition.
    */
-  async trial({ url, ...given }: Omit<Tested, 'id'>): Promise<ConnectionReport> {
+  async trial({ url, ...given }: Pick<Tested, 'url' | 'headers' | 'transport'>): Promise<ConnectionReport> {
     const { references, secrets, tries } = this.deps
     this.#trials += 1
     const id = `trial:http-${this.#trials}`
-    const tried = { ...given, url: checkedUrl(url) }
+    const wanted = { ...given, url: checkedUrl(url) }
+    const tried = { ...wanted, outgoing_allowed: keysOf(wanted, allowsAll) }
     references.check(tried)
     secrets.set(id, secretsIn(tried))
     try {
@@ -205,7 +210,12 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
     return listText(items)
   }
 
-  async add({ type: _, agents, ...input }: HttpServerInput, by: Caller): Promise<HttpServer> {
+  /** `allows`: of text that others have written, only what a person was shown. */
+  async add(
+    { type: _, agents, ...input }: HttpServerInput,
+    by: Caller,
+    allows: Allows = allowsAll,
+  ): Promise<HttpServer> {
     const { name, transport = 'auto', headers = {}, tags = [], enabled = DEFAULTS.enabled } = input
     const timeouts = { ...DEFAULTS.timeouts, ...input.timeouts }
     const url = checkedUrl(keepMaskedUrl(input.url, undefined))
@@ -213,17 +223,18 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
     const oauth = input.oauth ? keptOAuth(input.oauth, undefined, false) : null
     const fields = { name, url, transport, headers: kept, tags, enabled, timeouts, oauth }
     return this.deps.adding(agents, by, () =>
-      this.insert({ ...fields, ...changedOffer(DEFAULTS, input) }, by),
+      this.insert({ ...fields, ...changedOffer(DEFAULTS, input) }, by, allows),
     )
   }
 
   change(
     key: string,
     revision: number | 'unknown' | undefined,
-    update: HttpServerUpdate,
+    { allow_outgoing, ...update }: HttpServerUpdate,
     by: Caller,
+    allows?: Allows,
   ): Promise<HttpServer> {
-    return this.edit(key, revision, (current) => edited(current, update), by)
+    return this.edit(key, revision, (current) => edited(current, update), by, allows ?? allow_outgoing)
   }
 
   remove(key: string, by: Caller): Promise<void> {
@@ -255,7 +266,8 @@ export class HttpServers extends ServerRegistry<HttpServer, Deps> {
     const { catalogues, tries } = this.deps
     const { id } = server
     const connection = this.#connectionOf(id)
-    const obstacle = connection.status === 'unknown' ? obstacleOf(server, this.deps.references) : null
+    const isLooked = connection.status === 'unknown' || isHeld(server)
+    const obstacle = isLooked ? obstacleOf(server, this.deps.references) : null
     return { connection, catalogue: catalogues.of(id), lastTry: tries.of(id), obstacle }
   }
 

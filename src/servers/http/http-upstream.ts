@@ -5,7 +5,8 @@ import type { Definition } from '../../mcp/protocol/listed-definitions.ts'
 import { MODERN_VERSION } from '../../mcp/protocol/mcp-constants.ts'
 import type { HttpMcpClient } from '../../mcp/transports/http/http-mcp-client.ts'
 import { refuseUnknownTool, requestMs } from '../shared/call-recorder.ts'
-import type { Judgement } from '../shared/judgement.ts'
+import { held, isHeld, notAllowed } from '../shared/definition/outgoing.ts'
+import { heldTrouble, type Judgement } from '../shared/judgement.ts'
 import type { RelayedRequest, ToolCall, Trouble, Upstream } from '../shared/upstream.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../shared/upstreams.ts'
 import { codeOf, failureOf } from './connection-failure.ts'
@@ -43,6 +44,8 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
   get trouble(): Upstream['trouble'] {
     const { watch, judge } = this.deps
     const { state } = watch
+    const { enabled } = this.server
+    if (enabled && isHeld(this.server)) return heldTrouble(judge(this.server))
     if (state.status !== 'unknown') return troubleOf(state)
     if (state.nextCheckAt !== null) return 'unsettled'
     const { error } = judge(this.server)
@@ -193,6 +196,8 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
 
   #connected(timeoutMs: number): Promise<HttpMcpClient> {
     const { enabled, name, timeouts } = this.server
+    const { error } = notAllowed(this.server)
+    if (error) throw held(this.server, error)
     if (!enabled)
       throw new AppError('server_not_running', `'${name}' is disabled`, { hint: 'Enable it first' })
     return this.deps.watch.connected(Math.min(timeoutMs, timeouts.connect_s * 1000))

@@ -5,6 +5,7 @@ import { isoTime } from '../../kernel/time.ts'
 import type { AuthView } from '../logins/logins.schema.ts'
 import { maskOAuth } from '../logins/oauth-settings.ts'
 import type { Catalogue } from '../shared/catalogues.ts'
+import { outgoingOf } from '../shared/definition/outgoing.ts'
 import { type Judgement, judge } from '../shared/judgement.ts'
 import { errorView, type Stats } from '../shared/server-fields.ts'
 import { tokensOf } from '../shared/tool-view.ts'
@@ -18,7 +19,9 @@ export const definitionOf = memo((server: HttpServer): Omit<HttpServerView, keyo
   const shown = { url: maskUrl(server.url), transport, headers: maskValues(server.headers), tags: [...tags] }
   const times = { created_at: isoTime(server.created_at), updated_at: isoTime(server.updated_at) }
   const oauth = server.oauth && maskOAuth(server.oauth)
-  return { id, type: 'http', name, ...shown, enabled, timeouts, oauth, tools, expose, ...times, revision }
+  const outgoing = [...outgoingOf(server)]
+  const offer = { tools, expose, outgoing }
+  return { id, type: 'http', name, ...shown, enabled, timeouts, oauth, ...offer, ...times, revision }
 })
 
 /** The values that the current state of a server is shown from. */

@@ -3,16 +3,15 @@ import { isReference, parseReferences, resolveReferences } from '../../kernel/se
 import type { LastError } from '../../kernel/server-state.ts'
 import { isBlockedHost } from '../../net/blocked-address.ts'
 import type { LoginServer } from '../logins/login-record.ts'
-import type { References } from '../shared/definition/definition-references.ts'
+import type { References } from '../shared/definition/resolved-references.ts'
 import { originOf } from '../shared/masked-values.ts'
 import { SettingFailure } from './connection-failure.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 
+type Referring = Pick<HttpServer, 'id' | 'url' | 'headers' | 'outgoing_allowed'>
+
 /** The server with its references resolved. Throws a SettingFailure. */
-export function resolveServer<T extends Pick<HttpServer, 'id' | 'url' | 'headers'>>(
-  server: T,
-  references: References,
-): T {
+export function resolveServer<T extends Referring>(server: T, references: References): T {
   const resolved = references.resolve(server.id, server)
   if (!resolved.ok) throw new SettingFailure(resolved.error)
   const { url, headers } = resolved.definition
@@ -22,10 +21,7 @@ export function resolveServer<T extends Pick<HttpServer, 'id' | 'url' | 'headers
 }
 
 /** Why a server cannot be reached, without a connection: a reference has no value, or one that does not fit. */
-export function obstacleOf(
-  server: Pick<HttpServer, 'id' | 'url' | 'headers'>,
-  references: References,
-): LastError | null {
+export function obstacleOf(server: Referring, references: References): LastError | null {
   try {
     resolveServer(server, references)
     return null

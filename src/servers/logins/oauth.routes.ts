@@ -19,7 +19,12 @@ interface Deps {
 
 const operation = operationsOf('HTTP servers')
 const path = '/http-servers/:id/login'
-const REFUSALS: ErrorCode[] = ['login_not_possible', 'login_refused', 'login_unavailable']
+const REFUSALS: ErrorCode[] = [
+  'login_not_possible',
+  'outgoing_not_allowed',
+  'login_refused',
+  'login_unavailable',
+]
 
 /** Logins at HTTP servers. */
 export function oauthRoutes({ logins, find }: Deps): FastifyPluginAsyncTypebox {

@@ -16,6 +16,8 @@ export interface PackageServer {
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string | null
   readonly confinement: Isolation
+  /** It is not started: a person has not allowed what it would get. */
+  readonly isOff: boolean
 }
 
 interface TrialTool {
@@ -113,7 +115,7 @@ async function tryOut(
   record: PackageRecord,
   { installed, staging }: Fetched,
 ) {
-  const servers = (await serversOf(record.name)).slice(0, MAX_TRIALS)
+  const servers = (await serversOf(record.name)).filter(({ isOff }) => !isOff).slice(0, MAX_TRIALS)
   const next = { ...record, current: installed }
   const differences: ToolDifference = { added: [], removed: [], changed: [] }
   for (const { id, program, args, env, cwd, confinement } of servers) {

@@ -1,6 +1,7 @@
 import type { LastError, ServerState } from '../../kernel/server-state.ts'
 import type { Health } from './server-fields.ts'
 import type { Try } from './tries.ts'
+import type { Trouble } from './upstream.ts'
 
 /** What is known of a server. */
 export interface Known {
@@ -37,7 +38,11 @@ export interface Judgement {
  * needed.
  */
 export function judge(known: Known): Judgement {
-  const { status, error, lastTry } = known
+  const { status, error, lastTry, obstacle } = known
+  if (obstacle?.action?.kind === 'allow_outgoing') {
+    const { health } = judged(known, 'unknown', 'not_allowed', obstacle.message, obstacle.hint)
+    return { health, error: obstacle }
+  }
   switch (status) {
     case 'running':
     case 'connected':
@@ -63,6 +68,13 @@ export function judge(known: Known): Judgement {
     case 'unknown':
       return ofResting(known)
   }
+}
+
+/** Of a server that is off because a person has not allowed what it would get. */
+export function heldTrouble({ error }: Judgement): Trouble | undefined {
+  if (!error) return undefined
+  const { message, hint, action } = error
+  return { kind: 'not_allowed', what: 'is off', message, hint, action }
 }
 
 type State = Health['state']

@@ -59,6 +59,7 @@ export const healthSchema = (example: string) =>
         'running',
         'connected',
         'idle',
+        'not_allowed',
         'not_tried',
         'not_checked',
         'starting',
@@ -163,6 +164,8 @@ export interface ServerRecord extends OfferSettings {
   readonly created_at: number
   readonly updated_at: number
   readonly revision: number
+  /** A key for each value of a variable or secret that a person has allowed it to get. */
+  readonly outgoing_allowed: readonly string[]
 }
 
 export const IfMatch = Type.Object({

@@ -1,5 +1,5 @@
 import { notFound } from '../../kernel/did-you-mean.ts'
-import { AppError } from '../../kernel/errors.ts'
+import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { AuditEntry, FactBus, ServerKind } from '../../kernel/fact-bus.ts'
 import { type Caller, idIn, slugOf } from '../../kernel/rest-parts.ts'
 import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
@@ -7,7 +7,17 @@ import { type Carrier, secretsIn } from '../../kernel/secrets/mask-secrets.ts'
 import type { CallResult } from '../../mcp/protocol/call-options.ts'
 import type { CallRecorder } from './call-recorder.ts'
 import type { Catalogues } from './catalogues.ts'
-import type { References } from './definition/definition-references.ts'
+import {
+  type AllowOutgoing,
+  type Allows,
+  allowsAll,
+  allowsOf,
+  keysAfterEdit,
+  keysAfterImport,
+  keysOf,
+  type Permitted,
+} from './definition/outgoing.ts'
+import type { References } from './definition/resolved-references.ts'
 import { type Revealed, type RevealInput, storedValue } from './masked-values.ts'
 import { type Adding, MAX_SERVERS, type ServerRecord } from './server-fields.ts'
 import type { OfferSettings } from './tool-settings.ts'
@@ -115,10 +125,13 @@ export abstract class ServerRegistry<T extends ServerRecord, D extends RegistryD
     return records
   }
 
-  protected async insert(fields: Fields<T>, by: Caller): Promise<T> {
+  /** `allows`: of text that others have written, only what a person was shown. A person's own words allow what they say. */
+  protected async insert(fields: Fields<T>, by: Caller, allows: Allows = allowsAll): Promise<T> {
     const { store, facts, references, now } = this.deps
     const id = slugOf(fields.name)
-    const record = { ...fields, id, created_at: now(), updated_at: now(), revision: 1 } as unknown as T
+    const times = { created_at: now(), updated_at: now() }
+    const outgoing_allowed = keysOf(fields as Carrier, allows)
+    const record = { ...fields, id, outgoing_allowed, ...times, revision: 1 } as unknown as T
     const added = { action: 'server_added', subject: id, ...by, detail: this.shown(record) }
     const outcome = await this.#maskingSecretsOf(record, async () => {
       references.check(record as Carrier)
@@ -132,26 +145,31 @@ export abstract class ServerRegistry<T extends ServerRecord, D extends RegistryD
     return record
   }
 
-  /** `edit` returns the new values. Nothing is written when they are equal to the old ones. */
+  /**
+   * `edit` returns the new values. Nothing is written when they are equal to the old ones. `given`: what a person allows, or
+   * of text that others have written, what was shown to a person.
+   */
   protected async edit(
     key: string,
     revision: number | 'unknown' | undefined,
     edit: (current: T) => Partial<T>,
     by: Caller,
+    given: AllowOutgoing | Allows = [],
   ): Promise<T> {
     const { store, facts, references, now } = this.deps
     const { id } = await this.get(key)
     let changed: string[] = []
     const outcome = await store.change(id, (current) => {
       if (revision !== undefined && revision !== current.revision) throw stale(this.noun, current)
-      const edited = { ...current, ...edit(current) }
+      const edited = permitted(current, { ...current, ...edit(current) }, given)
       changed = Object.keys(edited).filter(
         (field) => !same(edited[field as keyof T], current[field as keyof T]),
       )
       if (changed.length === 0) return undefined
       if (changed.some((field) => REFERRING.has(field))) references.check(edited as Carrier)
       const next = { ...edited, updated_at: now(), revision: current.revision + 1 }
-      const detail = { changed: difference(changed, this.shown(current), this.shown(next)) }
+      const shown = changed.map((field) => (field === 'outgoing_allowed' ? 'outgoing' : field))
+      const detail = { changed: difference(shown, this.shown(current), this.shown(next)) }
       return { next, audit: { action: 'server_updated', subject: id, ...by, detail } }
     })
     if (outcome === undefined) return this.get(key)
@@ -226,6 +244,20 @@ export abstract class ServerRegistry<T extends ServerRecord, D extends RegistryD
     this.#known.set(record.id, { upstream, record })
     this.deps.upstreams.add(upstream)
   }
+}
+
+/** The record with what it may get after a change. Throws if a person allows what the server would not get. */
+function permitted<T extends Permitted>(before: T, after: T, given: AllowOutgoing | Allows): T {
+  if (typeof given === 'function')
+    return { ...after, outgoing_allowed: keysAfterImport(before, after, given) }
+  const unknown = given.findIndex((item) => keysOf(after, allowsOf(after, [item])).length === 0)
+  if (unknown !== -1)
+    throw invalidField(
+      `/allow_outgoing/${unknown}`,
+      'names nothing that the server would get',
+      'Read the server again: `outgoing` lists each value with its place and where it goes',
+    )
+  return { ...after, outgoing_allowed: keysAfterEdit(before, after, allowsOf(after, given)) }
 }
 
 /** The fields that may contain references. */

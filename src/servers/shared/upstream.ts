@@ -30,7 +30,7 @@ export interface RelayedRequest {
 
 /** Why a server that should work does not, or why it works only in part. */
 export interface Trouble extends Pick<LastError, 'message' | 'hint' | 'action'> {
-  readonly kind: 'crashed' | 'failed' | 'degraded' | 'login_needed'
+  readonly kind: 'crashed' | 'failed' | 'degraded' | 'login_needed' | 'not_allowed'
   /** What happened to the server, as the end of a sentence that begins with its name. */
   readonly what: string
 }

@@ -1,5 +1,7 @@
-import { invalidField } from '../../kernel/errors.ts'
+import { invalidField, pointer } from '../../kernel/errors.ts'
 import type { Isolation } from '../../kernel/isolation-options.ts'
+import { MASK } from '../../kernel/secrets/mask-secrets.ts'
+import { isOnlyReference } from '../../kernel/secrets/references.ts'
 import { npxPackage } from '../shared/definition/npx-package.ts'
 import { keepMaskedArgs, keepMaskedCommand, keepMaskedValues } from '../shared/masked-values.ts'
 import { changedOffer } from '../shared/tool-settings.ts'
@@ -47,8 +49,8 @@ export function runBy(
   return { ...patch, ...kept, command: packages.binOf(from, command) }
 }
 
-/** The fields of a server after a change of some of them. */
-export function edited(current: Server, patch: ServerPatch): Partial<Server> {
+/** The fields of a server after a change of some of them. `isForeign`: others have written them, as in an import. */
+export function edited(current: Server, patch: ServerPatch, isForeign = false): Partial<Server> {
   const { auto_start: _, start_mode: __, ...fields } = patch
   const next = {
     ...fields,
@@ -59,5 +61,21 @@ export function edited(current: Server, patch: ServerPatch): Partial<Server> {
     ...(patch.args && { args: keepMaskedArgs(patch.args, current.args) }),
   }
   checkIsolation({ ...current, ...next })
+  if (isForeign) refuseOthersSecrets(current, { ...current, ...next }, patch)
   return next
+}
+
+/** Stored values stay with the program that they were saved for, as those of headers stay with their origin. */
+function refuseOthersSecrets(current: Server, next: Server, { env, args }: ServerPatch): void {
+  const runs = ({ command, args, package: from, cwd, isolation, isolation_options }: Server) =>
+    JSON.stringify([command, args, from, cwd, isolation, isolation_options])
+  if (runs(current) === runs(next)) return
+  const kept = Object.keys(next.env).find(
+    (name) => (env === undefined || env[name] === MASK) && !isOnlyReference(next.env[name] ?? ''),
+  )
+  const arg = (args ?? []).findIndex((each, index) => each.includes(MASK) && next.args[index] !== each)
+  const at = kept === undefined ? (arg === -1 ? undefined : `/args/${arg}`) : `/env/${pointer(kept)}`
+  if (at === undefined) return
+  const message = 'is a stored secret of the old command, which is not given to another one'
+  throw invalidField(at, message, 'Send the values in full, or change the server itself')
 }

@@ -5,6 +5,7 @@ import type { Caller } from '../../kernel/rest-parts.ts'
 import type { ServerState, StartOutcome } from '../../kernel/server-state.ts'
 import { within } from '../../kernel/time-limit.ts'
 import type { ToolList } from '../../kernel/tool-fields.ts'
+import { held, isHeld, notAllowed } from '../shared/definition/outgoing.ts'
 import { type RegistryDeps, ServerRegistry } from '../shared/server-registry.ts'
 import { toolListOf } from '../shared/tool-view.ts'
 import type { Engine, InstancePool } from './instance-pool.ts'
@@ -89,7 +90,10 @@ export abstract class ServerLifecycle<D extends LifecycleDeps> extends ServerReg
     return toolListOf(catalogue, source, { settings: server, names, held })
   }
 
-  protected desiredOf({ id, start_mode }: Server): DesiredState {
+  /** One that may not get what it refers to is off, whatever a user has requested. */
+  protected desiredOf(server: Server): DesiredState {
+    const { id, start_mode } = server
+    if (isHeld(server)) return 'stopped'
     return this.deps.desiredStates.desired(id) ?? (start_mode === 'manual' ? 'stopped' : 'running')
   }
 
@@ -107,6 +111,8 @@ export abstract class ServerLifecycle<D extends LifecycleDeps> extends ServerReg
     const { id } = await this.get(key)
     const { server, outcome } = await this.turns.take(id, async () => {
       const server = await this.get(id)
+      const { error } = notAllowed(server)
+      if (error) throw held(server, error)
       const wasStopped = this.desiredOf(server) === 'stopped'
       if (desiredStates.desired(id) !== 'running' || how === 'restart')
         await desiredStates

@@ -13,7 +13,13 @@ const group = 'STDIO servers'
 const operation = operationsOf(group)
 const params = ServerKey
 const DEFAULT_WAIT_S = 30
-const errors: ErrorCode[] = ['server_not_running', 'server_start_failed', 'out_of_resources', 'start_timeout']
+const errors: ErrorCode[] = [
+  'server_not_running',
+  'outgoing_not_allowed',
+  'server_start_failed',
+  'out_of_resources',
+  'start_timeout',
+]
 
 export function serverRoutes(
   servers: Servers,

@@ -13,6 +13,7 @@ import {
 } from '../../kernel/schema-fields.ts'
 import { MASK } from '../../kernel/secrets/mask-secrets.ts'
 import { STATUSES } from '../../kernel/server-state.ts'
+import { AllowOutgoing, outgoing } from '../shared/definition/outgoing.ts'
 import { masked } from '../shared/masked-values.ts'
 import {
   describedFields,
@@ -159,6 +160,7 @@ export const ServerPatch = partial({
     ),
   ),
   ...settings,
+  allow_outgoing: AllowOutgoing,
 })
 export type ServerPatch = Type.Static<typeof ServerPatch>
 component({ ServerPatch }, 'The fields of a STDIO server to change', {
@@ -180,6 +182,7 @@ export const ServerView = Type.Object({
   tags: Tags,
   ...settingsView,
   ...offerView,
+  outgoing,
   ...Live.properties,
   ...recordFields,
 })

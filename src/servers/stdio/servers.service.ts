@@ -3,6 +3,7 @@ import { secretsIn } from '../../kernel/secrets/mask-secrets.ts'
 import type { Plan } from '../../kernel/server-plan.ts'
 import { secretNamesIn } from '../shared/definition/definition-references.ts'
 import { npxPackage } from '../shared/definition/npx-package.ts'
+import { type Allows, allowsAll, isHeld, keysOf } from '../shared/definition/outgoing.ts'
 import type { Diagnosis } from '../shared/diagnosis.ts'
 import type { Stats } from '../shared/server-fields.ts'
 import { changedOffer, OFFER_DEFAULTS } from '../shared/tool-settings.ts'
@@ -139,12 +140,17 @@ export class Servers extends ServerLifecycle<Deps> {
     return listText(items)
   }
 
-  async add({ type: _, agents, ...input }: ServerInput, by: Caller): Promise<Server> {
+  /** `allows`: of text that others have written, only what a person was shown. */
+  async add(
+    { type: _, agents, ...input }: ServerInput,
+    by: Caller,
+    allows: Allows = allowsAll,
+  ): Promise<Server> {
     const { name, description = null, tags = [] } = input
     const offer = changedOffer(OFFER_DEFAULTS, input)
     const fields = { name, ...startedBy(input, this.deps), description, tags, ...offer }
     return this.deps.adding(agents, by, async () => {
-      const server = await this.insert(fields, by)
+      const server = await this.insert(fields, by, allows)
       this.#register(server)
       return server
     })
@@ -153,18 +159,20 @@ export class Servers extends ServerLifecycle<Deps> {
   async change(
     key: string,
     revision: number | 'unknown' | undefined,
-    patch: ServerPatch,
+    { allow_outgoing, ...patch }: ServerPatch,
     by: Caller,
+    allows?: Allows,
   ): Promise<Server> {
-    const { engine, desiredStates, facts } = this.deps
+    const { engine, instances, desiredStates, facts } = this.deps
     const { id } = await this.get(key)
     return this.turns.take(id, async () => {
       const before = await this.get(id)
       const after = await this.edit(
         id,
         revision,
-        (current) => edited(current, runBy(current, patch, this.deps)),
+        (current) => edited(current, runBy(current, patch, this.deps), allows !== undefined),
         by,
+        allows ?? allow_outgoing,
       )
       const isNewMode = after.start_mode !== before.start_mode
       if (isNewMode) {
@@ -172,9 +180,10 @@ export class Servers extends ServerLifecycle<Deps> {
         await desiredStates.setDesired(id, keepsRunning ? 'running' : undefined, null)
       }
       this.#register(after)
-      if (isNewMode) facts.publish('server_desired', { server_id: id })
-      if (needsRestart(before, after)) {
-        if (this.#isActive(id)) void this.#restartMasking(before)
+      if (isHeld(after) && !isHeld(before)) void this.#endMasking(before, () => instances.stop(id))
+      if (isNewMode || isHeld(before) !== isHeld(after)) facts.publish('server_desired', { server_id: id })
+      if (needsRestart(before, after) && !isHeld(after)) {
+        if (this.#isActive(id)) void this.#endMasking(before, () => instances.restart(id))
         else if (engine.statusOf(id) === 'failed' && this.#sleeps(after)) void engine.sleep(id)
       }
       return after
@@ -196,7 +205,8 @@ export class Servers extends ServerLifecycle<Deps> {
   }
 
   async trial({ type: _, ...input }: TrialInput) {
-    const report = await this.#tryOut(startedBy(input, this.deps))
+    const tried = startedBy(input, this.deps)
+    const report = await this.#tryOut({ ...tried, outgoing_allowed: keysOf(tried, allowsAll) })
     await this.adoptTrials()
     return report
   }
@@ -320,11 +330,11 @@ export class Servers extends ServerLifecycle<Deps> {
   }
 
   /** The process has the old secrets until it ends, so they stay masked until then. */
-  async #restartMasking(before: Server): Promise<void> {
-    const { instances, secrets } = this.deps
+  async #endMasking(before: Server, end: () => Promise<unknown>): Promise<void> {
+    const { secrets } = this.deps
     const owner = `former:${before.id}`
     secrets.set(owner, secretsIn(before))
-    await instances.restart(before.id)
+    await end()
     setTimeout(() => secrets.delete(owner), FORGET_AFTER_MS).unref()
   }
 }

@@ -1,5 +1,5 @@
 import type { Isolation } from '../../kernel/isolation-options.ts'
-import type { Resolved } from '../shared/definition/definition-references.ts'
+import type { Resolved } from '../shared/definition/resolved-references.ts'
 import { digestOf } from '../shared/tries.ts'
 
 interface Started extends Isolation {

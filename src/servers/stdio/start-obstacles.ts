@@ -1,6 +1,6 @@
 import type { IsolationOptions } from '../../kernel/isolation-options.ts'
 import type { LastError } from '../../kernel/server-state.ts'
-import type { References } from '../shared/definition/definition-references.ts'
+import type { References } from '../shared/definition/resolved-references.ts'
 import type { FindProgram } from './actions/diagnose.ts'
 import { type ProgramOf, programFor } from './run-settings.ts'
 import type { Server } from './servers.schema.ts'

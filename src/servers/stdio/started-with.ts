@@ -1,5 +1,5 @@
 import type { Facts } from '../../kernel/fact-bus.ts'
-import type { References, Resolved, SecretVersions } from '../shared/definition/definition-references.ts'
+import type { References, Resolved, SecretVersions } from '../shared/definition/resolved-references.ts'
 import type { Outcome, Tries } from '../shared/tries.ts'
 import type { Engine, InstancePool } from './instance-pool.ts'
 import type { Server } from './servers.schema.ts'

@@ -8,7 +8,8 @@ import { MODERN_VERSION } from '../../mcp/protocol/mcp-constants.ts'
 import type { StdioClient } from '../../mcp/transports/stdio/stdio-client.ts'
 import { type CallTimes, refuseUnknownTool, requestMs, startWaitMs } from '../shared/call-recorder.ts'
 import type { DiscoveredServer } from '../shared/catalogues.ts'
-import type { Judgement } from '../shared/judgement.ts'
+import { held, isHeld, notAllowed } from '../shared/definition/outgoing.ts'
+import { heldTrouble, type Judgement } from '../shared/judgement.ts'
 import type { RelayedRequest, ToolCall, Trouble, Upstream } from '../shared/upstream.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../shared/upstreams.ts'
 import type { Engine, Instance, InstancePool, ServerLife } from './instance-pool.ts'
@@ -48,6 +49,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
 
   get trouble(): Upstream['trouble'] {
     const { engine, judge } = this.deps
+    if (isHeld(this.server)) return heldTrouble(judge(this.server))
     const { state, client, lastExit } = engine.life(this.id)
     switch (state.status) {
       case 'starting':
@@ -196,9 +198,14 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
     const life = this.deps.engine.life(this.id)
     const { status } = life.state
     const starts = status === 'idle' || status === 'starting' || (waits && RECOVERING.includes(status))
-    if (!life.client && status !== 'running' && (!starts || this.isStopped))
-      throw this.isStopped ? stopped(this.server) : notRunning(this.server, life)
+    if (!life.client && status !== 'running' && (!starts || this.isStopped)) throw this.#refusal(life)
     return life
+  }
+
+  #refusal(life: ServerLife): AppError {
+    const { error } = notAllowed(this.server)
+    if (error) return held(this.server, error)
+    return this.isStopped ? stopped(this.server) : notRunning(this.server, life)
   }
 
   /** Calls `use` when the process that serves the client is running, with its instance, which stays meanwhile. */

@@ -6,6 +6,7 @@ import type { LastError, LastExit } from '../../kernel/server-state.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { ClientDependency } from '../../mcp/protocol/call-options.ts'
 import type { Catalogue } from '../shared/catalogues.ts'
+import { outgoingOf, programText } from '../shared/definition/outgoing.ts'
 import { type Judgement, judge, type Known } from '../shared/judgement.ts'
 import { errorView, type Stats } from '../shared/server-fields.ts'
 import { tokensOf } from '../shared/tool-view.ts'
@@ -25,14 +26,17 @@ export const definitionOf = memo((server: Server): Omit<ServerView, keyof Live> 
   const { isolation, isolation_options } = server
   const place = { isolation, isolation_options: shownOptions(isolation_options), place: placeOf(server) }
   const run = { start_mode, auto_start, idle_timeout_s, sharing, max_instances, restart, timeouts }
-  const settings = { ...place, ...run, tools, expose }
+  const settings = { ...place, ...run, tools, expose, outgoing: [...outgoingOf(server)] }
   return { id, type: 'stdio', name, command, package: from, ...shown, ...settings, ...times, revision }
 })
 
 /** The stored fields as a caller without the token sees them, with less of the command. */
 const publicDefinitionOf = memo((server: Server): Omit<ServerView, keyof Live> => {
   const { command, args } = server
-  return { ...definitionOf(server), command: publicCommand(command), args: publicArgs(command, args) }
+  const shown = { command: publicCommand(command), args: publicArgs(command, args) }
+  const program = programText(shown.command, shown.args)
+  const outgoing = outgoingOf(server).map((each) => ({ ...each, program }))
+  return { ...definitionOf(server), ...shown, outgoing }
 })
 
 /** The values that the current state of a server is shown from, except its uptime, which is different each time. */

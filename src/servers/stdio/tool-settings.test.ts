@@ -111,7 +111,7 @@ test('the API calls tools by their own names, even when they are disabled or ren
   expect((await post(service, '/api/servers/echo/tools/number/call', {})).statusCode).toBe(404)
 })
 
-test('a server that was stored without tool settings offers all its tools', async () => {
+test('a server that was stored by an older version offers all its tools, and goes on getting what it refers to', async () => {
   const home = ownFolder()
   const env = { TOOLROOM_SECRET_KEY: '0a'.repeat(32) }
   await (await openTestService({ home, env })).close()
@@ -123,7 +123,7 @@ test('a server that was stored without tool settings offers all its tools', asyn
   const audit = { action: 'server_added', subject: 'old', request_id: null, detail: {} }
   const before = {
     stdio: { command: 'npx', args: [], env: {}, cwd: null, description: null },
-    http: { url: HTTP_SERVER.url, transport: 'auto', headers: {} },
+    http: { url: HTTP_SERVER.url, transport: 'auto', headers: { X: `$\{env:OLD_KEY}` } },
   }
   for (const kind of ['stdio', 'http'] as const) {
     const old = { id: kind, name: kind, ...before[kind], tags: [], ...times } as never
@@ -133,4 +133,6 @@ test('a server that was stored without tool settings offers all its tools', asyn
   const service = await openTestService({ home, env })
   for (const url of ['/api/servers/stdio', '/api/http-servers/http'])
     expect((await service.inject(url)).json()).toMatchObject({ tools: {}, expose: true })
+  const { outgoing } = (await service.inject('/api/http-servers/http')).json()
+  expect(outgoing).toMatchObject([{ reference: `$\{env:OLD_KEY}`, to: 'header X', allowed: true }])
 })

@@ -4,13 +4,15 @@ import { component } from '../../kernel/rest-parts.ts'
 import { closed, integer, objects, text } from '../../kernel/schema-fields.ts'
 import type { HttpServers } from '../http/http-servers.service.ts'
 import type { JobHandle, Jobs } from '../jobs/jobs.ts'
+import { isHeld } from '../shared/definition/outgoing.ts'
 import { lastErrorSchema, MAX_SERVERS, ServerId, toolFields } from '../shared/server-fields.ts'
 import type { Upstream } from '../shared/upstream.ts'
 import type { Upstreams } from '../shared/upstreams.ts'
 import type { Servers } from '../stdio/servers.service.ts'
 
 const Outcome = Type.Enum(['works', 'failed', 'skipped'], {
-  description: '`skipped`: a user has stopped or disabled it, or it runs with the former value of a secret',
+  description:
+    '`skipped`: a user has stopped or disabled it, or has not allowed what it would get, or it runs with the former value of a secret',
 })
 
 export const TryInput = closed({
@@ -60,8 +62,8 @@ const AT_ONCE = 4
 export function createTries({ upstreams, servers, httpServers, jobs }: Deps) {
   async function tried({ id, kind }: Upstream): Promise<Item> {
     if (kind === 'http') {
-      const { enabled } = await httpServers.get(id)
-      if (enabled) await httpServers.test(id)
+      const server = await httpServers.get(id)
+      if (server.enabled && !isHeld(server)) await httpServers.test(id)
       return itemOf(httpServers.view(await httpServers.get(id)))
     }
     await servers.tryOnce(id)
@@ -112,10 +114,12 @@ function named(all: readonly Upstream[], key: string): Upstream {
 type View = ReturnType<Deps['servers']['view']> | ReturnType<Deps['httpServers']['view']>
 
 function itemOf({ id, health, tool_count, last_error }: View): Item {
-  const isOff = health.state === 'stopped' || health.state === 'disabled' || health.works === null
+  const isOff = OFF.includes(health.state) || health.works === null
   const outcome = isOff ? 'skipped' : health.works ? 'works' : 'failed'
   return { id, outcome, summary: health.summary, tool_count, error: outcome === 'failed' ? last_error : null }
 }
+
+const OFF: readonly string[] = ['stopped', 'disabled', 'not_allowed']
 
 /** It was deleted meanwhile. */
 function deleted(error: unknown): undefined {

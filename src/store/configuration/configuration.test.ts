@@ -47,6 +47,7 @@ const record = {
   revision: 1,
   tools: {},
   expose: true,
+  outgoing_allowed: [],
   env: { KEY: 'canary-secret-value' },
 }
 const audit = { action: 'server_added', subject: 'a', request_id: null, detail: {} }

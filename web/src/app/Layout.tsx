@@ -11,6 +11,7 @@ import { TopBar } from './bars/TopBar.tsx'
 import { KeysDialog } from './dialogs/KeysDialog.tsx'
 import { LazyPalette } from './dialogs/LazyPalette.tsx'
 import { LeaveDialog } from './dialogs/LeaveDialog.tsx'
+import { OutgoingDialog } from './dialogs/OutgoingDialog.tsx'
 import { TokenDialog } from './dialogs/TokenDialog.tsx'
 import { ValueDialog } from './dialogs/ValueDialog.tsx'
 import { FullText } from './FullText.tsx'
@@ -49,6 +50,7 @@ export function Layout() {
       <KeysDialog isOpen={open === 'keys'} onClose={() => setOpen(undefined)} />
       <TokenDialog />
       <ValueDialog />
+      <OutgoingDialog />
       <LeaveDialog />
       <Announcer />
       <FullText />

@@ -46,6 +46,11 @@ export const t = texts('app', {
   tokenLabel: 'Token',
   tokenUse: 'Make changes',
   cancel: 'Cancel',
+  outgoingTitle: 'What {name} gets',
+  outgoingText:
+    'It was made from text of others, and asks for values of yours. It is off until you allow them. Allow only what you want this host or program to have.',
+  outgoingAllow: { one: 'Allow this value', other: 'Allow these {count} values' },
+  outgoingAllowed: '{name} may get them',
   secretValue: 'Value',
   secretHint: 'It is encrypted on disk and never shown again. Servers use it as {reference}.',
   startAfter: 'Start {name} afterwards',

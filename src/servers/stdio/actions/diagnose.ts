@@ -1,6 +1,6 @@
 import { MASK, maskArgs, maskCommand } from '../../../kernel/secrets/mask-secrets.ts'
 import type { PastExit } from '../../../kernel/server-state.ts'
-import type { References } from '../../shared/definition/definition-references.ts'
+import type { References } from '../../shared/definition/resolved-references.ts'
 import { type Check, commandLine, type Diagnosis, explained } from '../../shared/diagnosis.ts'
 import type { ServerLife } from '../instance-pool.ts'
 import { type ProgramOf, programFor } from '../run-settings.ts'

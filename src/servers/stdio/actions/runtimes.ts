@@ -1,5 +1,5 @@
 import { maskCommand } from '../../../kernel/secrets/mask-secrets.ts'
-import type { References } from '../../shared/definition/definition-references.ts'
+import type { References } from '../../shared/definition/resolved-references.ts'
 import type { Server } from '../servers.schema.ts'
 import type { Runtime } from './actions.schema.ts'
 import type { FindProgram } from './diagnose.ts'

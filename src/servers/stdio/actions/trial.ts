@@ -4,7 +4,7 @@ import { secretsIn } from '../../../kernel/secrets/mask-secrets.ts'
 import type { Launch, Plan } from '../../../kernel/server-plan.ts'
 import type { LastError } from '../../../kernel/server-state.ts'
 import type { Catalogue, Catalogues, DiscoveredServer } from '../../shared/catalogues.ts'
-import type { References } from '../../shared/definition/definition-references.ts'
+import type { References } from '../../shared/definition/resolved-references.ts'
 import { OFFER_DEFAULTS } from '../../shared/tool-settings.ts'
 import { toolListOf } from '../../shared/tool-view.ts'
 import type { Tries } from '../../shared/tries.ts'
@@ -51,7 +51,7 @@ interface Deps {
 /** The fields of a definition that a trial needs. */
 export type Tried = Pick<
   Server,
-  'command' | 'package' | 'args' | 'env' | 'cwd' | 'timeouts' | keyof Isolation
+  'command' | 'package' | 'args' | 'env' | 'cwd' | 'timeouts' | 'outgoing_allowed' | keyof Isolation
 >
 
 /** The last lines of a process may be read a moment after its end. */

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
+import { keysAfterEdit } from '../../shared/definition/outgoing.ts'
 import { checkIsolation, isolationOver, shownOptions } from '../isolation-settings.ts'
 import type { Server } from '../servers.schema.ts'
 import type { TrialReport } from './actions.schema.ts'
@@ -25,12 +26,14 @@ export async function tryIsolation(
   { tryOut, secrets, own }: Deps,
 ): Promise<IsolationTrialReport> {
   const { isolation, isolation_options } = isolationOver(server, given)
-  checkIsolation({ ...server, isolation, isolation_options })
+  const tried = { ...server, isolation, isolation_options }
+  checkIsolation(tried)
+  const outgoing_allowed = keysAfterEdit(server, tried, () => false)
   const calls: IsolationTrialReport['calls'] = []
   const texts: string[] = []
   let lost: Parameters<Watch['onLost']> = [[], 0]
   const report = await tryOut(
-    { ...server, isolation, isolation_options },
+    { ...tried, outgoing_allowed },
     {
       use: async (call) => {
         for (const { tool, arguments: args = {} } of wanted) {

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { api, type Schemas } from '../api.ts'
+import { namedOutgoing } from '../outgoing.ts'
 import { queryClient } from '../query-client.ts'
 import { useSession } from '../session.ts'
 
@@ -42,8 +43,10 @@ interface Choice {
 
 /** Registers the chosen servers. Starts nothing, and changes no file. */
 export async function importServers({ agents, items: chosen, move_secrets }: Choice): Promise<ImportItem[]> {
-  const entries = chosen.flatMap(({ found_in }) => found_in)
-  const body = { agents: [...agents], entries, move_secrets }
+  const entries = chosen.flatMap(({ found_in, digest }) => found_in.map((entry) => ({ ...entry, digest })))
+  // The page lists what each chosen server gets.
+  const allow_outgoing = namedOutgoing(chosen.flatMap(({ outgoing }) => outgoing))
+  const body = { agents: [...agents], entries, move_secrets, allow_outgoing }
   const { items } = await api().post('/api/agents/import', { body })
   await queryClient.invalidateQueries({ queryKey: ['servers'] })
   await queryClient.invalidateQueries({ queryKey: ['agents'] })

@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import { api, type Schemas } from '../api.ts'
+import { namedOutgoing } from '../outgoing.ts'
 import { queryClient } from '../query-client.ts'
 import type { ImportItem } from './first-run.ts'
 
@@ -72,10 +73,11 @@ function fill(isOn: boolean): void {
   for (const listener of listeners) listener()
 }
 
-async function trialOf({ found_in: [entry], digest, approved }: ImportItem): Promise<Trial> {
+async function trialOf({ found_in: [entry], digest, approved, outgoing }: ImportItem): Promise<Trial> {
   try {
     if (!entry) throw new Error('It is in no file')
-    const body = { ...entry, digest, unapproved: !approved } // the user has ticked it
+    // The user has ticked it, on a page that lists what it gets.
+    const body = { ...entry, digest, unapproved: !approved, allow_outgoing: namedOutgoing(outgoing) }
     return { state: 'done', report: await api().post('/api/agents/import/trial', { body }) }
   } catch (error) {
     return { state: 'failed', message: error instanceof Error ? error.message : String(error) }

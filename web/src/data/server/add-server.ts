@@ -1,5 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, type Schemas } from '../api.ts'
+import { namedOutgoing, type Outgoing } from '../outgoing.ts'
 import { queryClient } from '../query-client.ts'
 import type { Confinement } from './isolation.ts'
 
@@ -54,6 +55,8 @@ export interface NewServer {
   readonly confinement: Confinement | undefined
   /** The agents that see it. Undefined: those that follow all servers. */
   readonly agents: readonly string[] | undefined
+  /** What was listed, and is allowed with the import. */
+  readonly outgoing: readonly Outgoing[]
 }
 
 export interface Added {
@@ -77,10 +80,11 @@ export function useAddServer() {
       values,
       confinement,
       agents,
+      outgoing,
     }: NewServer): Promise<Added[]> => {
       const body = {
         ...OPTIONS,
-        ...{ snippet, start_mode, move_secrets, values, dry_run: false },
+        ...{ snippet, start_mode, move_secrets, values, dry_run: false, allow_outgoing: namedOutgoing(outgoing) },
         ...(name && { name }),
         ...(agents && { agents: [...agents] }),
         ...confinement,

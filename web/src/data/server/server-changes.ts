@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, type HttpServer, type Schemas, type StdioServer } from '../api.ts'
 import { atOnce } from '../at-once.ts'
+import { namedOutgoing, type Outgoing } from '../outgoing.ts'
 import { queryClient } from '../query-client.ts'
 import type { Server } from '../servers.ts'
 import { useSession } from '../session.ts'
@@ -54,6 +55,19 @@ export function useSaveVariable() {
       await api().patch('/api/servers/{id}', { path: { id }, body: { env: { ...env, [name]: set } } })
     },
     onSettled: () => refresh('servers', 'settings'),
+  })
+}
+
+/** Allows what was shown, and nothing else. */
+export function useAllowOutgoing({ id, type }: Server) {
+  const path = { id }
+  return useMutation({
+    mutationFn: async (shown: readonly Outgoing[]): Promise<void> => {
+      const body = { allow_outgoing: namedOutgoing(shown) }
+      if (type === 'http') await api().put('/api/http-servers/{id}', { path, body })
+      else await api().patch('/api/servers/{id}', { path, body })
+    },
+    onSettled: () => refresh('servers', 'tools', 'notices'),
   })
 }
 

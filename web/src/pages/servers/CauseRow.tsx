@@ -2,6 +2,7 @@ import { useLocation } from 'wouter'
 import type { RepairAction } from '../../data/api.ts'
 import type { Server } from '../../data/servers.ts'
 import { Act } from '../../parts/controls/Act.tsx'
+import { isHeld } from '../../parts/marks/status.ts'
 import { Repair } from '../../parts/repair/Repair.tsx'
 import { actionOf } from '../../parts/repair/repairs.ts'
 import { type Cause, firstSentence } from '../../parts/server/cause.ts'
@@ -12,7 +13,9 @@ import { t } from './messages.ts'
 export function CauseRow({ server, cause }: { readonly server: Server; readonly cause: Cause }) {
   const [, navigate] = useLocation()
   const action = actionOf(server)
-  const others = (server.type === 'stdio' ? LOCAL : REMOTE).filter(({ kind }) => kind !== action.kind)
+  const others = isHeld(server)
+    ? []
+    : (server.type === 'stdio' ? LOCAL : REMOTE).filter(({ kind }) => kind !== action.kind)
   return (
     <CauseStrip tone={cause.tone} sentence={firstSentence(cause.sentence)} evidence={cause.evidence}>
       <Repair action={action} server={server} size="xs" />

@@ -1,9 +1,11 @@
 import { Modal, PasswordInput } from '@mantine/core'
 import { type FormEvent, useEffect, useState } from 'react'
 import type { Schemas } from '../../data/api.ts'
+import { namedOutgoing } from '../../data/outgoing.ts'
 import { useImportFile } from '../../data/settings.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../parts/controls/toasts.tsx'
+import { OutgoingList } from '../../parts/server/OutgoingList.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import { t } from './messages.ts'
 import css from './Settings.module.css'
@@ -46,14 +48,21 @@ export function ImportDialog({ file, onClose }: Props) {
     setPassphrase(given)
     mutate(body(true, given), { onSuccess: setReport })
   }
+  const asking = (report?.items ?? []).filter(
+    ({ outgoing, outcome }) => outgoing.length > 0 && outcome === 'created',
+  )
+  const allow_outgoing = namedOutgoing(asking.flatMap(({ outgoing }) => outgoing))
   const go = () =>
-    mutate(body(false), {
-      onSuccess: ({ items }) => {
-        onClose()
-        showDone(t('imported', { count: items.filter(({ outcome }) => outcome === 'created').length }))
+    mutate(
+      { ...body(false), allow_outgoing },
+      {
+        onSuccess: ({ items }) => {
+          onClose()
+          showDone(t('imported', { count: items.filter(({ outcome }) => outcome === 'created').length }))
+        },
+        onError: (reason) => showFailure(reason),
       },
-      onError: (reason) => showFailure(reason),
-    })
+    )
   const title = isLocked ? t('importLocked') : t('importTitle', { count: file.servers.length })
   return (
     <Modal opened onClose={onClose} title={title} size={460}>
@@ -69,6 +78,12 @@ export function ImportDialog({ file, onClose }: Props) {
               </li>
             ))}
           </ul>
+          {asking.map(({ name, outgoing }) => (
+            <div key={name}>
+              <p className="warn">{t('importOutgoing', { name })}</p>
+              <OutgoingList outgoing={outgoing} />
+            </div>
+          ))}
           <div className="dialog-foot">
             <Act look="main" size="md" changes busy={isPending} onClick={go}>
               {t('importAction')}

@@ -17,6 +17,7 @@ const KINDS: Readonly<Record<Kind, string>> = {
   server_failed: t('kindFailed'),
   server_degraded: t('kindDegraded'),
   login_needed: t('kindLogin'),
+  outgoing_held: t('kindOutgoing'),
   tools_changed: t('kindChanged'),
   tools_held: t('kindHeld'),
   agent_file_edited: t('kindEdited'),

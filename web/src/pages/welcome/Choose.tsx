@@ -11,6 +11,7 @@ import { showFailure } from '../../parts/controls/toasts.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
 import { StatusText } from '../../parts/marks/StatusText.tsx'
 import { Monogram, Tag } from '../../parts/marks/Tag.tsx'
+import { OutgoingList } from '../../parts/server/OutgoingList.tsx'
 import { ErrorState } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import { t } from './messages.ts'
@@ -52,6 +53,7 @@ export function Choose({ welcome: { used = [], state, set, go } }: { readonly we
         <p className={css.lead}>{t('chooseText')}</p>
       </div>
       {error && <ErrorState error={error} />}
+      <Gets items={chosen} />
       <div className={css.try}>
         <Checkbox
           label={t('try')}
@@ -131,6 +133,24 @@ function where(agent: string, found: ImportItem['found_in']): string {
   const [project] = found.map((each) => each.project?.split(/[\\/]/).at(-1))
   const isOfProjects = found.every((each) => each.project !== null)
   return isOfProjects && project ? t('inProjectOf', { agent, project }) : agent
+}
+
+/** What the chosen servers get of the user's variables and secrets: a trial and the import allow exactly this. */
+function Gets({ items }: { readonly items: readonly ImportItem[] }) {
+  const asking = items.filter(({ outgoing }) => outgoing.length > 0)
+  if (asking.length === 0) return null
+  return (
+    <section className={`card ${css.box}`} aria-label={t('gets')}>
+      <h2>{t('gets')}</h2>
+      <span className="muted sm">{t('getsText')}</span>
+      {asking.map(({ name, outgoing }) => (
+        <div key={name}>
+          <b className="strong">{name}</b>
+          <OutgoingList outgoing={outgoing} />
+        </div>
+      ))}
+    </section>
+  )
 }
 
 interface RowProps {

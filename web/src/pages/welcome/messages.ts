@@ -129,4 +129,7 @@ export const t = texts('welcome', {
   door2Text: 'From a README, a link, or a file.',
   door3: 'Add an agent',
   door3Text: 'Toolroom creates its file and the entry.',
+  gets: 'Values that leave',
+  getsText:
+    'These servers ask for variables or secrets of yours. If you try or import them, you allow exactly what is listed. Untick those that you do not know.',
 })

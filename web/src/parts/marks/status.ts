@@ -23,6 +23,7 @@ const t = texts('status', {
   unreachable: 'Unreachable',
   error: 'Error',
   disabled: 'Disabled',
+  not_allowed: 'Not allowed',
   not_tried: 'Not tried',
   not_checked: 'Not checked',
 })
@@ -42,6 +43,7 @@ const STATES: Record<Server['health']['state'], Shown> = {
   unreachable: { glyph: 'err', word: t('unreachable'), tone: 'err' },
   error: { glyph: 'err', word: t('error'), tone: 'err' },
   disabled: { glyph: 'stop', word: t('disabled'), tone: 'idle' },
+  not_allowed: { glyph: 'look', word: t('not_allowed'), tone: 'warn' },
   not_tried: { glyph: 'untried', word: t('not_tried'), tone: 'info' },
   not_checked: { glyph: 'unknown', word: t('not_checked'), tone: 'idle' },
 }
@@ -51,7 +53,10 @@ type Judged = Pick<Server, 'health'>
 export const shownStatus = ({ health }: Judged): Shown => STATES[health.state]
 
 /** A server that should work and does not. One that sleeps, is stopped or disabled is not broken. */
-export const isBroken = ({ health }: Judged): boolean => health.level === 'unhealthy'
+export const isBroken = ({ health }: Judged): boolean => health.level === 'unhealthy' || isHeld({ health })
+
+/** It is off until a person allows what it would get. */
+export const isHeld = ({ health }: Judged): boolean => health.state === 'not_allowed'
 
 /** It was not tried since it was added or changed. */
 export const isUntried = ({ health }: Judged): boolean => health.state === 'not_tried'

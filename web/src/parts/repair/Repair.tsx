@@ -9,6 +9,7 @@ import { Act } from '../controls/Act.tsx'
 import { showDone, showFailure } from '../controls/toasts.tsx'
 import { SignIn } from '../server/SignIn.tsx'
 import { t } from './messages.ts'
+import { openOutgoingDialog } from './outgoing-dialog.ts'
 import { labelOf, routeOf } from './repairs.ts'
 import { openValueDialog } from './value-dialog.ts'
 
@@ -56,6 +57,19 @@ export function Repair({ action, server, onOpen, ...look }: Props) {
           {labelOf(action)}
         </Act>
       )
+    case 'allow_outgoing':
+      return server ? (
+        <Act
+          {...look}
+          changes
+          onClick={() => {
+            openOutgoingDialog(server)
+            onOpen?.()
+          }}
+        >
+          {labelOf(action)}
+        </Act>
+      ) : null
     case 'install_runtime':
       return (
         <Button

@@ -15,6 +15,7 @@ export const t = texts('repair', {
   install_package: 'Install {package}…',
   reinstall_package: 'Install {package} again…',
   allow_scripts: 'Install {package} with scripts…',
+  allow_outgoing: 'Look at what it gets…',
   login: 'Sign in',
   start: 'Start again',
   check: 'Check again',

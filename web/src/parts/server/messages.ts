@@ -64,4 +64,8 @@ export const t = texts('server-parts', {
   findServer: 'Find a server',
   moreServers: { one: '{count} more server', other: '{count} more servers' },
   addSample: 'Add a sample server',
+  outgoing: 'Values that leave',
+  outgoingIn: 'in {place}',
+  outgoingToHost: 'goes to',
+  outgoingToProgram: 'goes to the program',
 })

@@ -9,6 +9,7 @@ import { Act } from '../../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../../parts/controls/toasts.tsx'
 import { namesImage } from '../../../parts/isolation/isolation.ts'
 import { EnableDialog } from '../../../parts/server/EnableDialog.tsx'
+import { OutgoingList } from '../../../parts/server/OutgoingList.tsx'
 import { ErrorState } from '../../../parts/states/ErrorState.tsx'
 import { FormError, fieldProblems } from '../../../parts/states/FormError.tsx'
 import { askToLeave } from '../../../url/leaving.ts'
@@ -37,6 +38,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
   const inFiles = found.flatMap((agent) =>
     needsFile(agent) && choices.agents?.includes(agent.agent_type) ? [agent.agent_type] : [],
   )
+  const outgoing = items.flatMap((item) => item.outgoing)
   const secrets = items.flatMap(({ plain_secrets }) => plain_secrets)
   const open = placeholdersOf(items)
   const filled = (placeholder: string) => (choices.values[placeholder] ?? '') !== ''
@@ -62,6 +64,7 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
         values,
         confinement: only?.type === 'stdio' ? confinement : undefined,
         agents,
+        outgoing,
       },
       { onSuccess: (all) => (inFiles.length > 0 ? setAdded(all) : finish(all)) },
     )
@@ -89,6 +92,12 @@ export function AddServer({ onClose }: { readonly onClose: () => void }) {
         />
         {error && snippet !== '' && <ErrorState error={error} />}
         {items.length > 0 && <Understood items={items} />}
+        {outgoing.length > 0 && (
+          <div>
+            <p className="warn sm">{t('outgoing')}</p>
+            <OutgoingList outgoing={outgoing} />
+          </div>
+        )}
         {open.length > 0 && (
           <Placeholders
             placeholders={open}

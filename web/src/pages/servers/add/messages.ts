@@ -16,6 +16,7 @@ export const t = texts('add-server', {
   unknownPackage: 'The registry has no package {name}',
   registryGone: 'The registry could not be reached',
   checking: 'Asking the registry…',
+  outgoing: 'With the server, you allow that it gets:',
   willAsk: 'the address is checked when it is added',
   secret: 'This looks like a secret: {where}.',
   move: 'Keep it in the secret store',
