@@ -138,13 +138,17 @@ describe('restart', () => {
     const { runner, statuses } = runnerOf('echo')
     await runner.start()
     const first = pidOf(runner)
-    process.kill(first, 'SIGKILL')
+    process.kill(first, 'SIGKILL') // the first crash is retried at once
+    await expect.poll(() => runner.isConnected && pidOf(runner) !== first).toBe(true)
+    const second = pidOf(runner)
+    process.kill(second, 'SIGKILL')
     await expect.poll(() => runner.state.status).toBe('backoff')
     expect(runner.recentExits[0]).toMatchObject(KILLED)
     expect(await runner.start()).toEqual({ ok: true })
-    expect(runner.state).not.toMatchObject({ pid: first })
-    expect(runner.restartCount).toBe(1)
-    expect(statuses()).toEqual(['starting', 'running', 'backoff', 'starting', 'running'])
+    expect(runner.state).not.toMatchObject({ pid: second })
+    expect(runner.restartCount).toBe(2)
+    const once = ['backoff', 'starting', 'running']
+    expect(statuses()).toEqual(['starting', 'running', ...once, ...once])
   })
 
   test('a start by a user during the backoff resets the count of failures, and with it the delay', async () => {

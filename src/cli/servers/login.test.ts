@@ -70,7 +70,15 @@ test('with --json, stdout has one document, and the address of the last page can
   const { code, stdout } = await login.ended
   expect([code, JSON.parse(stdout)]).toEqual([
     0,
-    { server_id: 'linear', server_name: 'Linear', ok: true, tools: 2, problem: null },
+    {
+      server_id: 'linear',
+      server_name: 'Linear',
+      unconfirmed: false,
+      ok: true,
+      account: null,
+      tools: 2,
+      problem: null,
+    },
   ])
 })
 
