@@ -7,12 +7,12 @@ import {
   type Incoming,
   isJson,
   isModern,
-  nextRequestId,
   readBody,
   readIncoming,
   refuseUnknownVersion,
   serverIdIn,
 } from '../messages/incoming-message.ts'
+import { nextRequestId } from '../messages/request-number.ts'
 import { invalidRequest, keyRefusal, type RequestId, RpcError } from '../messages/rpc-error.ts'
 import { errorMessage, resultMessage, sendJson } from '../messages/rpc-response.ts'
 import type { ChangeNotifications } from '../notify/change-notifications.ts'
