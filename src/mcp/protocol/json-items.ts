@@ -39,3 +39,12 @@ export function trimmed(json: Buffer, range: ByteRange): ByteRange {
 const SPACE = 0x20
 const [QUOTE, COMMA] = [0x22, 0x2c]
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d]
+
+/** The strings of a large result are not examined, so that they may be invalid. */
+export function parsedOr(json: string, otherwise: unknown): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return otherwise
+  }
+}

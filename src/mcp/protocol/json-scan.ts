@@ -1,4 +1,5 @@
 import { closingQuote } from '../../kernel/json/json-checks.ts'
+import { parsedOr } from './json-items.ts'
 
 /**
  * The members of the JSON object at `from`, four positions each: start and end of the key with its quotes, start and end of
@@ -91,13 +92,4 @@ const NEAR = 64
 function keyOf(json: Buffer, start: number, end: number): string {
   const text = json.toString('utf8', start + 1, end - 1)
   return text.includes('\\') ? String(parsedOr(`"${text}"`, text)) : text
-}
-
-/** The strings of a large result are not examined, so that they may be invalid. */
-export function parsedOr(json: string, otherwise: unknown): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return otherwise
-  }
 }
