@@ -319,7 +319,7 @@ export class McpEndpoint {
     const bytes = ENTRY_BYTES + body.length
     const { kept } = this.#deps
     kept.take(session.keyId, bytes)
-    return new LegacyReply(id, response, session, batch, () => kept.free(session.keyId, bytes))
+    return new LegacyReply(id, response, session, () => kept.free(session.keyId, bytes), batch)
   }
 
   #rpcErrorFor(error: unknown): RpcError {
