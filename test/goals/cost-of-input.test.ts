@@ -59,10 +59,13 @@ describe.runIf(process.platform === 'linux')('the cost of input', () => {
           const health = await service.ask('GET', '/health')
           expect(health.status).toBe(200)
           const after = await heldMemory(service)
+          await sleep(30) // some memory is released a moment after the collection that finds it unused
+          const settled = await heldMemory(service)
+          const heldMb = Math.min(after.heldMb, settled.heldMb)
           const ms = Math.max(0, after.workMs - before.workMs - ANY_INPUT_MS) / mib
           least = {
             ms: Math.min(least.ms, ms),
-            kept: Math.min(least.kept, (after.heldMb - before.heldMb - 1) / mib),
+            kept: Math.min(least.kept, (heldMb - before.heldMb - 2) / mib),
           }
         }
         if (least.ms > worst.msPerMib)

@@ -1,4 +1,4 @@
-import { itemsOf } from '../../mcp/protocol/json-scan.ts'
+import { itemsOf } from '../../mcp/protocol/json-items.ts'
 import {
   isObjectJson,
   memberOf,

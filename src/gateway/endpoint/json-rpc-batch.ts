@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { HttpResponse } from '../../kernel/http/http-types.ts'
 import { invalidAt, isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-checks.ts'
-import { itemsOf } from '../../mcp/protocol/json-scan.ts'
+import { itemsOf } from '../../mcp/protocol/json-items.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
 import { type Incoming, readIncoming } from '../messages/incoming-message.ts'
 import { invalidRequest, RpcError } from '../messages/rpc-error.ts'

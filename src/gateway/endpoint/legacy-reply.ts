@@ -15,7 +15,6 @@ export class LegacyReply {
   readonly id: RequestId
   readonly #response: HttpResponse
   readonly #session: Session
-  /** The response to the batch that the request is part of. */
   readonly #batch: BatchReply | undefined
   readonly #cancellation = new Cancellation()
   #stream: EventStream | undefined
@@ -23,13 +22,13 @@ export class LegacyReply {
   #sent = false
   readonly #onClose: () => void
 
-  /** `onClose`: called once, when it is sent or given up. */
+  /** `onClose`: called once. `batch`: that the request is part of. */
   constructor(
     id: RequestId,
     response: HttpResponse,
     session: Session,
-    batch: BatchReply | undefined,
     onClose: () => void,
+    batch?: BatchReply,
   ) {
     this.id = id
     this.#onClose = onClose

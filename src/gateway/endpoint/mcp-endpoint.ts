@@ -7,12 +7,12 @@ import {
   type Incoming,
   isJson,
   isModern,
-  nextRequestId,
   readBody,
   readIncoming,
   refuseUnknownVersion,
   serverIdIn,
 } from '../messages/incoming-message.ts'
+import { nextRequestId } from '../messages/request-number.ts'
 import { invalidRequest, keyRefusal, type RequestId, RpcError } from '../messages/rpc-error.ts'
 import { errorMessage, resultMessage, sendJson } from '../messages/rpc-response.ts'
 import type { ChangeNotifications } from '../notify/change-notifications.ts'
@@ -319,7 +319,7 @@ export class McpEndpoint {
     const bytes = ENTRY_BYTES + body.length
     const { kept } = this.#deps
     kept.take(session.keyId, bytes)
-    return new LegacyReply(id, response, session, batch, () => kept.free(session.keyId, bytes))
+    return new LegacyReply(id, response, session, () => kept.free(session.keyId, bytes), batch)
   }
 
   #rpcErrorFor(error: unknown): RpcError {

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer'
-import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AnyRequest } from '../../kernel/http/http-types.ts'
 import {
@@ -305,11 +304,3 @@ export function cancelledKey(message: Incoming): unknown {
 /** Whether a Content-Type is that of JSON. */
 export const isJson = (type: string): boolean =>
   type === 'application/json' || /^application\/json\b/i.test(type)
-
-/** The id of a request in the log and in calls. Unique across restarts. */
-export const nextRequestId = (): string => {
-  requests += 1
-  return `${RUN}${requests.toString(36)}`
-}
-const RUN = `req_${randomBytes(6).toString('base64url')}`
-let requests = 0

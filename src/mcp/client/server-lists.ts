@@ -1,6 +1,6 @@
 import { isObject } from '../../kernel/json/json-checks.ts'
 import { isMethodNotFound } from '../protocol/call-failure.ts'
-import { itemsOf } from '../protocol/json-scan.ts'
+import { itemsOf } from '../protocol/json-items.ts'
 import { type Definition, keepText, type ListKind } from '../protocol/listed-definitions.ts'
 import { rawMember } from '../protocol/raw-json.ts'
 import type { Requester } from './json-rpc-peer.ts'

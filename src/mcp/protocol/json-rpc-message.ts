@@ -6,7 +6,8 @@ import {
   isObject,
   MAX_MESSAGE_DEPTH,
 } from '../../kernel/json/json-checks.ts'
-import { memberNamed, membersOf, trimmed } from './json-scan.ts'
+import { trimmed } from './json-items.ts'
+import { memberNamed, membersOf } from './json-scan.ts'
 import { CODES } from './mcp-constants.ts'
 import { LARGE_BYTES, partAt, plainOf, RawJson, rawMember, textOf, UnparsedJson } from './raw-json.ts'
 

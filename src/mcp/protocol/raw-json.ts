@@ -1,5 +1,6 @@
 import { type ByteRange, isObject } from '../../kernel/json/json-checks.ts'
-import { itemsOf, memberName, memberNamed, membersOf, parsedOr, startOfKey } from './json-scan.ts'
+import { itemsOf, parsedOr } from './json-items.ts'
+import { memberName, memberNamed, membersOf, startOfKey } from './json-scan.ts'
 
 /**
  * JSON as its sender wrote it, and its value. Digits, escapes, the order of keys and unknown members survive, which
