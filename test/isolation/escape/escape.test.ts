@@ -7,6 +7,7 @@ import {
   openSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer, type Server } from 'node:net'
@@ -250,7 +251,8 @@ async function listens(at: number | string): Promise<Server> {
 async function resolverSocket(): Promise<string> {
   const path = `/run/systemd/resolve/toolroom-escape-${process.pid}`
   if (!isRoot) return path
-  mkdirSync(dirname(path), { recursive: true })
+  const made = mkdirSync(dirname(path), { recursive: true })
+  if (made !== undefined) atEnd(() => rmSync(made, { recursive: true, force: true }))
   await listens(path)
   chmodSync(path, 0o777)
   return path
