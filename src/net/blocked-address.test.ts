@@ -7,7 +7,7 @@ test.each([
   ['any other link-local address', '169.254.0.23'],
   ['a link-local address with a zone', 'fe80::1%eth0'],
   ['AWS, IPv6', '[fd00:ec2::254]'],
-  ['IPv4-mapped with a zone', '::ffff:169.254.169.254%1'],
+  ['NAT64 with a zone', '64:ff9b::169.254.169.254%eth0'],
   ['Azure', '168.63.129.16'],
   ['Alibaba', '100.100.100.200'],
   ['Oracle', '192.0.0.192'],

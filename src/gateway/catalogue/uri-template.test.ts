@@ -54,3 +54,10 @@ test('a hostile template is matched in less than 500 ms', () => {
   expect(hostile?.matches(`a://${'a'.repeat(4000)}`)).toBe(false)
   expect(spent()).toBeLessThan(500) // a regular expression would take years
 })
+
+test('a URI that is longer than 4,096 characters matches no template, so that its time is bounded', () => {
+  const { matches } = parseTemplate('file:///{+path}') ?? expect.unreachable()
+  const start = 'file:///'
+  expect(matches(start + 'a'.repeat(4096 - start.length))).toBe(true)
+  expect(matches(start + 'a'.repeat(4097 - start.length))).toBe(false)
+})
