@@ -131,12 +131,18 @@ describe('a file that another program is writing (R6)', () => {
   })
 })
 
-test.runIf(mayMount)('a file that is a mount point is refused with what to do, and nothing is changed', async () => {
-  const { file, change, text } = await houseWith('.codex/config.toml', CODEX, 'codex')
-  execFileSync('mount', ['--bind', file, file])
-  onTestFinished(() => void execFileSync('umount', ['-l', file]))
-  const { status, body } = await change()
-  expect(status).toBe(409)
-  expect(body).toMatchObject({ code: 'config_read_only', hint: expect.stringContaining('Mount its folder') })
-  expect(text()).toBe(CODEX)
-})
+test.runIf(mayMount)(
+  'a file that is a mount point is refused with what to do, and nothing is changed',
+  async () => {
+    const { file, change, text } = await houseWith('.codex/config.toml', CODEX, 'codex')
+    execFileSync('mount', ['--bind', file, file])
+    onTestFinished(() => void execFileSync('umount', ['-l', file]))
+    const { status, body } = await change()
+    expect(status).toBe(409)
+    expect(body).toMatchObject({
+      code: 'config_read_only',
+      hint: expect.stringContaining('Mount its folder'),
+    })
+    expect(text()).toBe(CODEX)
+  },
+)

@@ -84,7 +84,14 @@ export function useAddServer() {
     }: NewServer): Promise<Added[]> => {
       const body = {
         ...OPTIONS,
-        ...{ snippet, start_mode, move_secrets, values, dry_run: false, allow_outgoing: namedOutgoing(outgoing) },
+        ...{
+          snippet,
+          start_mode,
+          move_secrets,
+          values,
+          dry_run: false,
+          allow_outgoing: namedOutgoing(outgoing),
+        },
         ...(name && { name }),
         ...(agents && { agents: [...agents] }),
         ...confinement,
