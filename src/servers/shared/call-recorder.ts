@@ -1,7 +1,6 @@
 import { didYouMean } from '../../kernel/did-you-mean.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Call, FactBus } from '../../kernel/fact-bus.ts'
-import { isObject } from '../../kernel/json/json-checks.ts'
 import { memo } from '../../kernel/memo.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
 import { CallFailure, type FailureReason } from '../../mcp/protocol/call-failure.ts'
