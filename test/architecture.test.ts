@@ -150,6 +150,7 @@ const READERS: Readonly<Record<string, string>> = {
   'supervisor/process/process-mark.ts': 'our mark',
   'supervisor/platform/linux/cgroups.ts': '/proc',
   'supervisor/platform/linux/linux.ts': '/proc and /etc/passwd',
+  'supervisor/platform/linux/network-mounts.ts': '/proc',
   'supervisor/platform/linux/proc.ts': '/proc',
   'supervisor/places/sandbox/lost-files.ts': 'opens folders, and reads no contents',
   'cli/bridge/start-service.ts': 'our claim',

@@ -1,6 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/rest-parts.ts'
-import { MASK, maskUrl, secretsIn } from '../../kernel/secrets/mask-secrets.ts'
+import { secretsIn } from '../../kernel/secrets/mask-secrets.ts'
 import type { LastError } from '../../kernel/server-state.ts'
 import type { ToolList } from '../../kernel/tool-fields.ts'
 import type { HttpMcpClientOptions } from '../../mcp/transports/http/http-mcp-client.ts'
@@ -9,7 +9,7 @@ import { keptOAuth } from '../logins/oauth-settings.ts'
 import type { DiscoveredServer } from '../shared/catalogues.ts'
 import { secretNamesIn } from '../shared/definition/definition-references.ts'
 import { type Allows, allowsAll, held, isHeld, keysOf, notAllowed } from '../shared/definition/outgoing.ts'
-import { commandLine, type Diagnosis, explained } from '../shared/diagnosis.ts'
+import type { Diagnosis } from '../shared/diagnosis.ts'
 import { keepMaskedUrl, keepMaskedValues } from '../shared/masked-values.ts'
 import { errorView, type Stats } from '../shared/server-fields.ts'
 import { type RegistryDeps, ServerRegistry } from '../shared/server-registry.ts'
@@ -17,6 +17,7 @@ import { changedOffer } from '../shared/tool-settings.ts'
 import { toolListOf } from '../shared/tool-view.ts'
 import { digestOf } from '../shared/tries.ts'
 import { listText, ViewTexts } from '../shared/view-json-cache.ts'
+import { diagnosisOf } from './connection-diagnosis.ts'
 import { repairOf } from './connection-failure.ts'
 import {
   type ConnectionState,
@@ -335,40 +336,3 @@ const NOT_TESTED: Omit<ConnectionReport, 'error'> = {
 
 const failureIn = ({ error }: ConnectionReport): LastError | null =>
   error && { ...error, action: error.action ?? undefined }
-
-/** The steps of a connection test as checks. */
-function diagnosisOf(server: HttpServer, { steps, error }: ConnectionReport): Diagnosis {
-  const enabled = {
-    name: 'enabled',
-    ok: server.enabled,
-    detail: server.enabled ? 'It is enabled' : 'It is disabled, so agents do not see it. Enable it',
-  }
-  const checks = steps.map(({ name, ok, detail }) => ({
-    name,
-    ok,
-    detail: ok || !error ? detail : explained(error),
-  }))
-  return { checks: [enabled, ...checks], command_line: commandLineOf(server), repair: null }
-}
-
-/** The first message of a connection, sent with curl. */
-function commandLineOf({ url, headers }: HttpServer): string {
-  const names = ['Content-Type: application/json', 'Accept: application/json, text/event-stream']
-  const secret = Object.keys(headers).map((name) => `${name}: ${MASK}`)
-  const sent = [...names, ...secret].flatMap((header) => ['-H', header])
-  return commandLine({ words: [CURL, '-i', maskUrl(url), ...sent, '-d', INITIALIZE] })
-}
-
-/** In PowerShell, curl alone is another command. */
-const CURL = process.platform === 'win32' ? 'curl.exe' : 'curl'
-
-const INITIALIZE = JSON.stringify({
-  jsonrpc: '2.0',
-  id: 0,
-  method: 'initialize',
-  params: {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    clientInfo: { name: 'curl', version: '1' },
-  },
-})

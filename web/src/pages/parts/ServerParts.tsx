@@ -15,6 +15,7 @@ import { StartOutcome } from '../../parts/repair/StartOutcome.tsx'
 import { AddSample } from '../../parts/server/AddSample.tsx'
 import { AgentChoice } from '../../parts/server/AgentChoice.tsx'
 import { EnableDialog } from '../../parts/server/EnableDialog.tsx'
+import { OutgoingList } from '../../parts/server/OutgoingList.tsx'
 import { ServerBoxes } from '../../parts/server/ServerBoxes.tsx'
 import { ServerMenu } from '../../parts/server/ServerMenu.tsx'
 import { SignIn, SignOut } from '../../parts/server/SignIn.tsx'
@@ -35,6 +36,13 @@ const STARTED = {
   health: {},
   last_error: null,
 } as Server
+const OUTGOING = {
+  reference: `$\{secret:DOCS_KEY}`,
+  to: 'header Authorization',
+  host: 'docs.example',
+  program: null,
+  allowed: false,
+}
 const LOCAL = { id: 'github', name: 'github', type: 'stdio' } as Server
 
 const VALUES = [
@@ -125,6 +133,7 @@ export function ServerParts() {
         </div>
         <StartOutcome server={STARTED} />
         <AgentChoice chosen={undefined} onChange={() => {}} />
+        <OutgoingList outgoing={[OUTGOING]} />
         <ServerBoxes chosen={[]} onToggle={() => {}} />
         <div>
           <Act onClick={() => setOpen('enable')}>Enable in…</Act>
