@@ -179,16 +179,17 @@ curl -X POST -H "X-SVC-Token: $TOKEN" -H 'content-type: application/json' \\
 | \`found_in\` | Every entry of this server: agent, scope, project and name |
 | \`command\`, \`args\`, \`url\` | The definition, with secrets masked |
 | \`variants\` | Other definitions of the same name, and the values that differ. Each is an item of its own |
-| \`approved\` | \`false\`: it is only in a repository's \`.mcp.json\`, and Claude Code has not been allowed to start it. The dashboard and \`toolroom init\` leave it out unless you choose it |
+| \`approved\` | \`false\`: it is only in a repository's \`.mcp.json\`, and Claude Code has not been allowed to start it. The dashboard and \`toolroom init\` leave it out unless you choose it, and it is imported off |
 | \`enabled\` | \`false\`: disabled where it was found. It stays off: a STDIO server is stopped, an HTTP server is disabled. The dashboard and \`toolroom init\` leave it out, and do not try it, unless you choose it |
 | \`plain_secrets\` | Where the definition has a secret as plain text. \`"move_secrets": true\` copies it to a [named secret](references.md), to which the server refers; the file keeps its own |
-| \`outgoing\` | Variables whose values would be sent to another computer |
+| \`outgoing\` | The variables and secrets that it would get, and where they go. It is off until [you allow them](references.md#what-an-import-may-get) |
 | \`can_pin\` | The package that \`npx\` would download. \`"pin": true\` installs it once, and the server runs the installed file |
 | \`notes\` | What was translated, what has to be set, and fields that have no counterpart |
 
 \`POST /api/agents/import/trial\` with an element of \`found_in\` starts the server of that entry once, or connects to it, with its
 values: it need not be registered, and nothing is stored. \`error\` says why it did not start. If a server is then added with
-exactly these values, the result is its [last try](running.md#does-it-work), and its tools are known.
+exactly these values, the result is its [last try](running.md#does-it-work), and its tools are known. If it would get
+variables or secrets, send the items of \`outgoing\` as \`allow_outgoing\`; otherwise the answer is 409 \`outgoing_not_allowed\`.
 
 Entries with the same values are one server, whatever their order and their agent's way to write a variable. Entries of one
 name with other values are different servers, because each agent uses its own: the second one gets its project or its agent
@@ -198,13 +199,14 @@ the same command or name, or \`server_id\`. One that runs an installed package o
 
 \`problems\` lists the files that could not be read, with the reason: their entries are missing.
 
-\`entries\` imports only some items: send their \`found_in\` of a dry run. They get the names that the dry run has shown.
+\`entries\` imports only some items: send their \`found_in\` of a dry run. They get the names that the dry run has shown. With its
+\`digest\`, an entry that has changed since is refused.
 
 \`"start_mode"\` applies to the new STDIO servers. A server of a project keeps its folder as \`cwd\`, unless a package runs
 without relative paths. One item of the response:
 
 \`\`\`json
-{"name":"figma","type":"http","outcome":"created","server_id":null,"found_in":[{"agent_type":"codex","scope":"user","project":null,"name":"figma"}],"variants":[],"reason":null,"command":null,"args":[],"url":"https://mcp.figma.example/mcp","enabled":false,"plain_secrets":[],"outgoing":[{"reference":"\${env:FIGMA_OAUTH_TOKEN}","to":"header Authorization"}],"can_pin":null,"notes":["header Authorization refers to \${env:FIGMA_OAUTH_TOKEN}: set FIGMA_OAUTH_TOKEN in the environment of Toolroom","Fields without a counterpart are not imported: startup_timeout_sec","It is disabled in Codex, and stays off"]}
+{"name":"figma","type":"http","outcome":"created","server_id":null,"found_in":[{"agent_type":"codex","scope":"user","project":null,"name":"figma"}],"variants":[],"reason":null,"command":null,"args":[],"url":"https://mcp.figma.example/mcp","enabled":false,"plain_secrets":[],"outgoing":[{"reference":"\${env:FIGMA_OAUTH_TOKEN}","to":"header Authorization","host":"mcp.figma.example","program":null,"allowed":false}],"can_pin":null,"notes":["header Authorization refers to \${env:FIGMA_OAUTH_TOKEN}: set FIGMA_OAUTH_TOKEN in the environment of Toolroom","Fields without a counterpart are not imported: startup_timeout_sec","It is disabled in Codex, and stays off"]}
 \`\`\`
 
 An entry that leads to Toolroom itself is not listed.

@@ -211,15 +211,15 @@ describe.runIf(executablePath)('a repair', () => {
     const dashboard = await shared()
     const asks = 'console.error("Error: the environment variable APP_KEY is required"); process.exitCode = 1'
     await dashboard.add({
-      name: 'asking',
+      name: 'asking-a-key',
       command: process.execPath,
       args: ['-e', asks],
       env: { LEVEL: '1' },
     })
     await dashboard.ask('PUT', '/secrets/APP_KEY', { value: 'of-another-server' })
-    await dashboard.ask('POST', '/servers/asking/start')
+    await dashboard.ask('POST', '/servers/asking-a-key/start')
     const { page, complaints } = await openPage(await openBrowser())
-    await dashboard.signIn(page, '/servers?q=asking')
+    await dashboard.signIn(page, '/servers?q=asking-a-key')
     await page.getByRole('button', { name: 'Set APP_KEY', exact: true }).click()
     const dialog = page.getByRole('dialog', { name: 'Set APP_KEY' })
     await dialog.getByText(`The server refers to it as $\{secret:APP_KEY-2}`).waitFor()
@@ -229,21 +229,21 @@ describe.runIf(executablePath)('a repair', () => {
       await dialog.getByRole('button', { name: 'Store and start' }).click()
       await dialog
         .getByRole('alert')
-        .getByText(/asking did not start/)
+        .getByText(/asking-a-key did not start/)
         .waitFor()
     }
     await expectAccessible(page, dialog)
-    const { body: server } = await dashboard.ask('GET', '/servers/asking')
+    const { body: server } = await dashboard.ask('GET', '/servers/asking-a-key')
     expect(server.env).toEqual({ LEVEL: '***', APP_KEY: `$\{secret:APP_KEY-2}` })
     const { body: secrets } = await dashboard.ask('GET', '/secrets')
     const names = secrets.items.map(({ name }: { name: string }) => name)
     expect(names.filter((name: string) => name.startsWith('APP_KEY'))).toEqual(['APP_KEY', 'APP_KEY-2'])
     await dialog.getByRole('checkbox', { name: 'Keep it as a secret' }).uncheck()
-    await dialog.getByRole('checkbox', { name: 'Start asking afterwards' }).uncheck()
+    await dialog.getByRole('checkbox', { name: 'Start asking-a-key afterwards' }).uncheck()
     await dialog.getByRole('textbox', { name: 'Value' }).fill('plain')
     await dialog.getByRole('button', { name: 'Store', exact: true }).click()
     await dialog.waitFor({ state: 'detached' })
-    const { body: revealed } = await dashboard.ask('POST', '/servers/asking/reveal', {
+    const { body: revealed } = await dashboard.ask('POST', '/servers/asking-a-key/reveal', {
       field: 'env',
       name: 'APP_KEY',
     })

@@ -79,7 +79,7 @@ describe.runIf(executablePath)('Servers', () => {
     await page.getByRole('button', { name: 'Start crash', exact: true }).click()
     await page.getByText('Error: the index is broken', { exact: true }).waitFor()
     await rowOf(page, 'crash')
-      .getByText(/exit code 1/)
+      .getByText('exit 1', { exact: true })
       .waitFor()
     expect(await page.content()).not.toContain('-32000')
 

@@ -67,7 +67,7 @@ test('a managed entry of a server that is isolated later is not written again wh
   const isolated = await sent(service, 'PATCH', '/api/servers/echo', { isolation: 'sandbox' })
   expect(isolated.statusCode, isolated.body).toBe(200)
   put(home, FILE, '{"mcpServers": {}}')
-  const again = await sent(service, 'POST', '/api/agents/cursor/drift', { keep: 'mine' })
+  const again = await sent(service, 'POST', '/api/agents/cursor/drift', { keep: 'toolroom' })
   expect([again.statusCode, again.json().code], again.body).toEqual([422, 'server_isolated'])
 })
 

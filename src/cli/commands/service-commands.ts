@@ -19,11 +19,11 @@ export const SERVICE_COMMANDS = [
       text: 'On a terminal, asks what to import and connect, shows the changes to the files, then starts the service and writes. Until then nothing is changed.',
       flags: {
         import: {
-          does: 'Servers to import: a list with commas, all or none. Default: all but those of a project that are not approved.',
+          does: 'Servers to import: a list with commas, all or none. Default: all but those that are off or not approved.',
           value: 'NAMES',
         },
         'move-secrets': {
-          does: 'Copy secrets in plain text to the secret store. The files of the agents keep theirs.',
+          does: 'Copy secrets in plain text to the secret store.',
         },
         connect: {
           does: 'Agents to connect: a list with commas, all or none.',

@@ -1,6 +1,6 @@
 import { useState } from 'react'
+import { faultIn } from '../../data/agent-faults.ts'
 import type { AgentView } from '../../data/agent-files.ts'
-import { faultIn } from '../../data/agents.ts'
 import { useShort } from '../../data/live/home-folder.ts'
 import { FileLines } from '../../parts/content/FileLines.tsx'
 import { Act } from '../../parts/controls/Act.tsx'

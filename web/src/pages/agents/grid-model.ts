@@ -1,5 +1,5 @@
+import { faultIn } from '../../data/agent-faults.ts'
 import type { Entry } from '../../data/agent-files.ts'
-import { faultIn } from '../../data/agents.ts'
 import type { Agent } from '../../data/api.ts'
 import { program } from '../../data/browser/program.ts'
 import type { Server } from '../../data/servers.ts'

@@ -18,7 +18,7 @@ import { EnableDialog } from '../../parts/server/EnableDialog.tsx'
 import { OutgoingList } from '../../parts/server/OutgoingList.tsx'
 import { ServerBoxes } from '../../parts/server/ServerBoxes.tsx'
 import { ServerMenu } from '../../parts/server/ServerMenu.tsx'
-import { SignIn, SignOut } from '../../parts/server/SignIn.tsx'
+import { ConfirmLogin, SignIn, SignOut } from '../../parts/server/SignIn.tsx'
 import { TryAll } from '../../parts/server/TryAll.tsx'
 import { t } from './messages.ts'
 import { Part } from './Part.tsx'
@@ -117,6 +117,7 @@ export function ServerParts() {
           <SignIn server={remote('needs_login')} />
           <SignIn server={remote('expired')} size="xs" />
           <SignOut server={remote('logged_in')} />
+          <ConfirmLogin server={remote('needs_login')} />
           <TryAll servers={[UNTRIED]} />
           <ServerMenu server={LOCAL} />
           <ServerMenu server={remote('logged_in', false)} size={28} />
