@@ -1,7 +1,7 @@
 import { useState } from 'react'
-import { faultIn } from '../../data/agent-faults.ts'
 import type { AgentView } from '../../data/agent-files.ts'
 import { useShort } from '../../data/live/home-folder.ts'
+import { faultIn } from '../../format/fault.ts'
 import { FileLines } from '../../parts/content/FileLines.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'

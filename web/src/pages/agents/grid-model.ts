@@ -1,8 +1,8 @@
-import { faultIn } from '../../data/agent-faults.ts'
 import type { Entry } from '../../data/agent-files.ts'
 import type { Agent } from '../../data/api.ts'
 import { program } from '../../data/browser/program.ts'
 import type { Server } from '../../data/servers.ts'
+import { faultIn } from '../../format/fault.ts'
 import { t } from './messages.ts'
 import type { Staged } from './staged.ts'
 
