@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SETTING_NAMES } from '../../src/kernel/config/settings.ts'
 import { phasesOf } from '../../web/src/data/job-phases.ts'
+import type { Server } from '../../web/src/data/servers.ts'
 import {
   bytes,
   count,
@@ -14,15 +15,8 @@ import {
   withTilde,
 } from '../../web/src/format/format.ts'
 import { texts, translate } from '../../web/src/i18n/texts.ts'
-import {
-  type CellAt,
-  type Column,
-  cellOf,
-  columnOf,
-  largest,
-  loadOf,
-  sortColumns,
-} from '../../web/src/pages/agents/grid-model.ts'
+import { largest, loadOf, sortColumns } from '../../web/src/pages/agents/columns.ts'
+import type { Cell, Column } from '../../web/src/pages/agents/grid-model.ts'
 import { tidied } from '../../web/src/pages/home/tidied-events.ts'
 import { withoutSecrets } from '../../web/src/pages/server/config/changes.ts'
 import { isPlaced } from '../../web/src/pages/settings/sections.ts'
@@ -168,49 +162,34 @@ describe('the scale of Traffic', () => {
 })
 
 describe('the grid of agents', () => {
-  const agent = (agent_type: string, more: object = {}) =>
-    ({
-      ...{ agent_type, name: agent_type, server_count: 0, connected_via: null, servers: [] },
-      scopes: [{ scope: 'user', exists: true, revision: '1', parse_error: null, writable: true }],
-      transports: ['stdio'],
-      ...more,
-    }) as never
-  const broken = {
-    scopes: [{ scope: 'user', exists: true, revision: null, parse_error: null, problem: 'bad' }],
-  }
-  const columnsOf = (...agents: never[]) => sortColumns(agents.map((each) => columnOf(each, 'agents')))
-  const types = (columns: readonly Column[]) => columns.map((column) => column.agent.agent_type)
+  const column = (
+    agent_type: string,
+    server_count: number,
+    via = 'direct',
+    unreadable: string | null = null,
+  ) => ({ agent: { agent_type, server_count }, via, unreadable }) as Column
+  const types = (columns: readonly Column[]) => columns.map(({ agent }) => agent.agent_type)
 
   test('a write or a connection moves no column, and one that cannot be read comes last', () => {
-    const before = columnsOf(agent('a', broken), agent('b'), agent('c', { server_count: 3 }))
-    const after = columnsOf(
-      agent('a', broken),
-      agent('b', { server_count: 9, connected_via: 'gateway' }),
-      agent('c'),
-    )
-    expect([types(before), types(after)]).toEqual([
-      ['b', 'c', 'a'],
-      ['b', 'c', 'a'],
-    ])
-    expect(largest(before, 2)).toEqual(['c', 'b'])
-    expect(largest(after, 1)).toEqual(['b'])
+    const bad = column('a', 4, 'direct', 'line 3')
+    const before = sortColumns([bad, column('b', 0), column('c', 3)])
+    const after = sortColumns([bad, column('b', 9, 'gateway'), column('c', 0)])
+    expect(types(before)).toEqual(['b', 'c', 'a'])
+    expect(types(after)).toEqual(types(before))
+    expect([largest(before, 2), largest(after, 1)]).toEqual([['c', 'b'], ['b']])
   })
 
   test('an agent whose servers were never started has tools that are not known, not none', () => {
-    const server = (id: string, tool_count: number | null) =>
-      ({ id, name: id, type: 'stdio', expose: true, tool_count, tool_tokens: tool_count }) as never
-    const entries = ['one', 'two'].map((linked_server_id) => ({
-      linked_server_id,
-      scope: 'user',
-      differs: [],
-    }))
-    const [column] = columnsOf(agent('a', { servers: entries }))
     const loadWith = (...counts: (number | null)[]) =>
-      column && loadOf(column, [server('one', counts[0] ?? null), server('two', counts[1] ?? null)], cellAt)
-    const cellAt: CellAt = (each, into) => cellOf(each, into, undefined)
+      loadOf(
+        column('a', 2),
+        counts.map((tool_count) => ({ tool_count, tool_tokens: tool_count }) as Server),
+        () => ({ state: 'on' }) as Cell,
+      )
     expect(loadWith(null, null)).toMatchObject({ tools: 0, isUnknown: true })
     expect(loadWith(0, 0)).toMatchObject({ tools: 0, isUnknown: false })
     expect(loadWith(4, null)).toMatchObject({ tools: 4, isUnknown: false })
+    expect(loadWith()).toMatchObject({ tools: 0, isUnknown: false })
   })
 })
 

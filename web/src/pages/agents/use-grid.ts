@@ -6,16 +6,8 @@ import { remember } from '../../data/browser/undo-steps.ts'
 import { type Server, useServers } from '../../data/servers.ts'
 import { useSession } from '../../data/session.ts'
 import { showDone, showFailure } from '../../parts/controls/toasts.tsx'
-import {
-  type Cell,
-  type CellAt,
-  type Column,
-  cellOf,
-  columnOf,
-  isExposed,
-  sortColumns,
-  type View,
-} from './grid-model.ts'
+import { sortColumns } from './columns.ts'
+import { type Cell, type CellAt, type Column, cellOf, columnOf, isExposed, type View } from './grid-model.ts'
 import { t } from './messages.ts'
 import { type AllStaged, type CellChange, stage, toggled, useStaged } from './staged.ts'
 

@@ -53,6 +53,7 @@ function How({ agent }: { readonly agent: Agent }) {
   const file = agent.scopes.find(({ scope }) => scope === 'user') ?? agent.scopes[0]
   if (usesGateway(agent) && !agent.keeps_names)
     return <span className="sm muted">{t(followsAll(agent) ? 'follows' : 'ownChoice')}</span>
+  if (file?.parse_error) return <span className="sm muted">{t('unreadable')}</span>
   const path = (
     <span key="file" className="mono">
       {short(file?.path ?? '')}

@@ -46,7 +46,7 @@ export const t = texts('server-parts', {
   seenBy: 'The agents with a tick can use the new server.',
   follows: 'follows all servers: it can use each new one without being asked',
   ownChoice: 'can use only the servers that are ticked for it',
-  writesFile: 'gets an entry in {file}; you see the change before it is written',
+  writesFile: 'gets an entry in {file}, shown before it is written',
   leaving: {
     one: '{agents} stops following all servers. It keeps those that it has now, and a server that you add later is off until you tick it.',
     other:
