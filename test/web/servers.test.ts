@@ -78,9 +78,7 @@ describe.runIf(executablePath)('Servers', () => {
     await dashboard.signIn(page, '/servers')
     await page.getByRole('button', { name: 'Start crash', exact: true }).click()
     await page.getByText('Error: the index is broken', { exact: true }).waitFor()
-    await rowOf(page, 'crash')
-      .getByText('exit 1', { exact: true })
-      .waitFor()
+    await rowOf(page, 'crash').getByText('exit 1', { exact: true }).waitFor()
     expect(await page.content()).not.toContain('-32000')
 
     await page.getByRole('button', { name: 'Start noisy', exact: true }).click()
