@@ -117,7 +117,7 @@ export function ServerParts() {
           <SignIn server={remote('needs_login')} />
           <SignIn server={remote('expired')} size="xs" />
           <SignOut server={remote('logged_in')} />
-          <ConfirmLogin server={remote('needs_login')} />
+          <ConfirmLogin server={remote('needs_login')} login={{ unconfirmed_account: 'me@example.com' }} />
           <TryAll servers={[UNTRIED]} />
           <ServerMenu server={LOCAL} />
           <ServerMenu server={remote('logged_in', false)} size={28} />

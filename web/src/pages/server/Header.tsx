@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useTestServer } from '../../data/server/server-changes.ts'
+import { useServerLogin } from '../../data/server/server-login.ts'
 import { type Server, type ServerAction, useServerAction } from '../../data/servers.ts'
 import { long, seconds } from '../../format/format.ts'
 import { Act } from '../../parts/controls/Act.tsx'
@@ -121,10 +122,12 @@ function RemoteActions({ server, edit }: ActionsProps<Extract<Server, { type: 'h
       onError: (error) => showFailure(error),
     })
   const isSignedIn = server.auth.method === 'login' && server.auth.state === 'logged_in'
+  const isUnconfirmed = server.auth.confirm_until !== null
+  const { data: login } = useServerLogin(id, isUnconfirmed)
   return (
     <>
       {edit}
-      {server.auth.confirm_until !== null && <ConfirmLogin server={server} />}
+      {isUnconfirmed && <ConfirmLogin server={server} login={login} />}
       {isSignedIn && <SignOut server={server} />}
       {canSignIn(server) && !isSignedIn && <SignIn server={server} />}
       <Act icon="scan" changes busy={test.isPending} onClick={check}>

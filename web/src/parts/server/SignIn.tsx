@@ -1,11 +1,5 @@
 import type { HttpServer } from '../../data/api.ts'
-import {
-  loginRefused,
-  useConfirmLogin,
-  useServerLogin,
-  useSignIn,
-  useSignOut,
-} from '../../data/server/server-login.ts'
+import { loginRefused, useConfirmLogin, useSignIn, useSignOut } from '../../data/server/server-login.ts'
 import { Act } from '../controls/Act.tsx'
 import { showDone, showFailure } from '../controls/toasts.tsx'
 import { t } from './messages.ts'
@@ -53,11 +47,14 @@ export function SignIn({ server, size = 'sm' }: Props) {
   )
 }
 
+interface ConfirmProps extends Props {
+  readonly login: { readonly unconfirmed_account: string | null } | undefined
+}
+
 /** A login that an agent led to waits until a person has seen its account. */
-export function ConfirmLogin({ server, size = 'sm' }: Props) {
-  const { data } = useServerLogin(server.id, true)
+export function ConfirmLogin({ server, login, size = 'sm' }: ConfirmProps) {
   const confirm = useConfirmLogin()
-  const account = data?.unconfirmed_account ?? t('unnamedAccount')
+  const account = login?.unconfirmed_account ?? t('unnamedAccount')
   const answer = (accept: boolean) =>
     confirm.mutate(
       { id: server.id, accept },
