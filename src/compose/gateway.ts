@@ -128,8 +128,10 @@ export async function openGateway(basics: Basics, { access, catalogues, pins, up
       chosenFor: visibility.chosenFor,
       withChoice: (agentType, servers) =>
         offerIn(toolLists, { ...(agentTools.of(agentType) ?? DEFAULT_AGENT_TOOLS), servers }),
-      choose: (agentType, servers, by) =>
-        visibility.change(agentType, { servers: servers?.filter((id) => upstreams.get(id)) ?? null }, by),
+      choose: (agentType, choice, by, frees) => {
+        const servers = choice?.filter((id) => upstreams.get(id)) ?? null
+        return visibility.change(agentType, { servers }, by, frees)
+      },
     } satisfies GatewayOffers,
     /** What lists of agents and servers show of the gateway. */
     view: {

@@ -20,9 +20,8 @@ import { NotificationRateLimit, startFanout } from './notify/notification-fanout
 import { type IsReceiver, subscriberOf } from './notify/subscriber.ts'
 import { createListen } from './notify/subscriptions-listen.ts'
 import type { Approval } from './pins/pins.ts'
-import { KeptBytes } from './sessions/kept-bytes.ts'
 import { type OnInstanceNote, RequestClient } from './sessions/modern-request-client.ts'
-import { LastPages, type Session, Sessions } from './sessions/sessions.ts'
+import { KeptBytes, LastPages, type Session, Sessions } from './sessions/sessions.ts'
 
 interface Deps {
   readonly version: string

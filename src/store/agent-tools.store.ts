@@ -26,7 +26,7 @@ export async function openAgentToolsStore(
   return {
     of: (agentType) => records.get(agentType),
     all: () => records,
-    change: async (agentType, edit) => {
+    change: async (agentType, edit, frees = false) => {
       const next = await database.change<AgentTools | undefined>(
         async (trx) => {
           const edited = edit(records.get(agentType))
@@ -38,7 +38,7 @@ export async function openAgentToolsStore(
             await trx.deleteFrom('agent_tools').where('agent_type', '=', alias).execute()
           return [edited.next, edited.audit]
         },
-        { committed: (saved) => saved && records.set(agentType, saved) },
+        { frees, committed: (saved) => saved && records.set(agentType, saved) },
       )
       return next !== undefined
     },

@@ -62,17 +62,24 @@ test.runIf(mayMount).each([
 )
 
 test.runIf(mayMount)(
-  'on a full disk, entries and their key are removed with the space of the reserve (R15)',
+  'on a full disk, entries and their key are removed with the space of the reserve, and the agent gets its choice back (R15)',
   async () => {
     const home = ownFolder()
     const disk = smallDisk(join(home, 'data'), 24)
     put(home, '.cursor/mcp.json', CURSOR)
     const service = await openTestService({ home, env: { LOG_MAX_MB: '8' } })
     onTestFinished(() => service.close())
-    await done(service, 'POST', '/cursor/connect')
+    const choice = async () =>
+      (await done<{ servers: string[] | null }>(service, 'GET', '/cursor/tools')).servers
+    await done(service, 'POST', '/cursor/connect', { servers: [] })
     await done(service, 'PUT', '/cursor/servers', { servers })
+    expect(await choice()).toEqual([])
     disk.fill()
     expect(await agents(service, 'DELETE', '/cursor/servers', {})).toMatchObject({ status: 200 })
-    expect([textOf(home, '.cursor/mcp.json'), await keys(service)]).toEqual([CURSOR, []])
+    expect([textOf(home, '.cursor/mcp.json'), await keys(service), await choice()]).toEqual([
+      CURSOR,
+      [],
+      null,
+    ])
   },
 )

@@ -220,5 +220,10 @@ async function doorsOf(service: Awaited<ReturnType<typeof openService>>): Promis
     rest('/api/servers', (json) => `{"name":"x","command":"x","args":${json}}`),
     rest('/api/import', (json) => `{"snippet":${JSON.stringify(json.slice(0, 60_000))}}`),
     rest('/api/servers/verbatim/tools/echo/call', (json, kind) => `{"arguments":${asObject(json, kind)}}`),
+    gateway('the ref of a completion', (json, kind) => {
+      const members = objectOnly(json, kind)
+      const ref = '"type":"ref/prompt","name":"verbatim__ask"'
+      return message('completion/complete', `{"ref":{${ref},${members ?? `"x":${json}`}}}`)
+    }),
   ]
 }

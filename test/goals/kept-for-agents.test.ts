@@ -6,13 +6,14 @@ import { FULL, runs, some } from '../support/full-or-short.ts'
 import { META, newKey } from '../support/gateway.ts'
 import { HEAVY, HEAVY_KINDS, type Heavy, placesIn } from '../support/heavy-json.ts'
 import { heldMemory, MEASURED } from '../support/held-memory.ts'
+import { sharedByTests } from '../support/lifetime.ts'
 import { definition } from '../support/running-servers.ts'
 import { openService } from '../support/service-process.ts'
 
 const MIB = 1024 * 1024
 /** Of each heavy message, and how many of them are sent. */
 const BYTES = runs(0.25, 4) * MIB
-const COPIES = runs(4, 40)
+const COPIES = runs(3, 40)
 /** Memory that is kept for each byte that was received. */
 const MOST_PER_BYTE = 4
 /** What a session, a pending request and the like take beside their texts, and how exactly memory is measured. */
@@ -58,19 +59,22 @@ const MODERN = [
 ]
 
 describe.runIf(process.platform === 'linux')('what is kept for agents', () => {
+  const open = sharedByTests(openWithServer)
   test(`R34: of messages in which any one member is heavy, at most ${MOST_PER_BYTE} bytes are kept for each byte, and what is refused gets an MCP error`, {
     timeout: 600_000,
   }, async () => {
-    const { service, agent } = await openWithAgent()
+    const service = await open()
+    const agent = await openAgent(service)
     let [received, before, cases] = [0, await settledMemory(service), 0]
     const most = { perByte: 0, besideMib: 0 }
-    for (const { message, isModern } of [
+    const messages = [
       ...LEGACY.map((each) => ({ message: each, isModern: false })),
       ...MODERN.map((each) => ({ message: each, isModern: true })),
-    ]) {
+    ]
+    for (const [n, { message, isModern }] of messages.entries()) {
       const id = message.method.startsWith('notifications/') ? {} : { id: 'a' }
       const places = placesIn({ jsonrpc: '2.0', ...id, ...message })
-      for (const [at, { path, put }] of some(places, 3, cases % 3).entries()) {
+      for (const [at, { path, put }] of some(places, 4, cases % 4).entries()) {
         if (path === 'jsonrpc' || path.startsWith('params._meta.io')) continue
         for (const kind of FULL ? HEAVY_KINDS : [HEAVY_KINDS[(at + cases) % HEAVY_KINDS.length]]) {
           if (!kind) continue
@@ -82,6 +86,7 @@ describe.runIf(process.platform === 'linux')('what is kept for agents', () => {
           for (const reply of replies) expectAnswered(reply, `${message.method} with ${kind} in ${path}`)
         }
       }
+      if ((n + 1) % runs(messages.length, 1) > 0) continue // the short form measures all of them together
       const after = await settledMemory(service) // with the sessions that were opened
       await agent.endOthers()
       const grownMib = after.heldMb - before.heldMb
@@ -97,7 +102,8 @@ describe.runIf(process.platform === 'linux')('what is kept for agents', () => {
   test('R34: one key cannot fill the memory with pending requests, sessions or subscriptions, and other keys are served meanwhile', {
     timeout: 600_000,
   }, async () => {
-    const { service, agent } = await openWithAgent()
+    const service = await open()
+    const agent = await openAgent(service)
     const other = await openAgent(service)
     const before = await settledMemory(service)
     const large = `"${'x'.repeat(9 * MIB)}"`
@@ -109,7 +115,7 @@ describe.runIf(process.platform === 'linux')('what is kept for agents', () => {
     expect(refused.error?.message).toContain('at most 64 MiB for this gateway key')
     for (const heavy of ['"uri":"verbatim:///%"', '"capabilities":{"a":"%"}', '"clientInfo":{"name":"%"}']) {
       const method = heavy.startsWith('"uri') ? 'resources/subscribe' : 'initialize'
-      const params = heavy.replace('%', () => 'x'.repeat(runs(1, 7) * MIB))
+      const params = heavy.replace('%', () => 'x'.repeat(runs(0.25, 7) * MIB))
       const tried = Array.from({ length: runs(8, 60) }, (_, n) =>
         agent.send(`{"jsonrpc":"2.0","id":"h${n}","method":"${method}","params":{${params}}}`),
       )
@@ -174,11 +180,11 @@ function expectAnswered({ status, error }: Answer, what: string): void {
   expect(error?.message.length ?? 0, what).toBeLessThan(400)
 }
 
-async function openWithAgent() {
+async function openWithServer() {
   const service = await openService({ env: { ...MEASURED, CALL_PAYLOADS: 'off' } })
   await service.add(definition('verbatim'))
   await service.start('verbatim')
-  return { service, agent: await openAgent(service) }
+  return service
 }
 
 /** A legacy agent, whose key also sends modern requests. Only the heads of responses are kept. */

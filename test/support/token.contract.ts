@@ -242,6 +242,7 @@ function routesOf(service: TestService): { method: 'GET'; url: string }[] {
       .replace(':file', 'start.js')
       .replace(':code', 'not_found')
       .replace(':page', 'gateway')
+      .replace(':issuer', 'of-an-issuer')
     return { method: method as 'GET', url: path }
   })
 }

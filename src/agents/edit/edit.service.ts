@@ -206,7 +206,7 @@ export class Edit {
           continue
         }
         // What it saw before it was connected, once its entry is gone.
-        if (!main.plan.gateway && chosen) await offers.choose(agent.type, chosen.after, by)
+        if (!main.plan.gateway && chosen) await offers.choose(agent.type, chosen.after, by, true)
         const isAccepted = (main.plan.accepted?.length ?? 0) > 0 && !options.dry_run
         if (kept.size > 0 || isAccepted) publishChange(facts, target)
         return reportOf(target, options, main, otherDiff, kept)
@@ -221,7 +221,7 @@ export class Edit {
     const { offers } = this.#deps
     if (isSameChoice(before, after)) return doNothing
     await offers.choose(agentType, after, by)
-    return () => offers.choose(agentType, before, by)
+    return () => offers.choose(agentType, before, by, true)
   }
 
   #isPending(path: string): boolean {

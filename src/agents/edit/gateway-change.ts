@@ -29,7 +29,8 @@ export interface GatewayOffers {
   readonly chosenFor: (agentType: string) => Choice
   /** What the agent would see. */
   readonly withChoice: (agentType: string, choice: Choice) => Offer
-  readonly choose: (agentType: string, choice: Choice, by: Caller) => Promise<unknown>
+  /** `frees`: the choice belongs to a change that is made or taken back already, so a full disk does not refuse it. */
+  readonly choose: (agentType: string, choice: Choice, by: Caller, frees?: boolean) => Promise<unknown>
 }
 
 /** The servers of an agent after its entries led to them: those it had, and those it has at the gateway already. */

@@ -55,14 +55,19 @@ export class Undo {
         const { chosen } = planned
         // The agent sees no other servers, not even for a moment: also not those that its entry leads to again.
         const isFirst = planned.records.some(leadsThere)
-        const choose = async (choice: Choice) => chosen && !dryRun && offers.choose(agent.type, choice, by)
-        if (isFirst) await choose(chosen?.after ?? null)
+        const choose = async (choice: Choice, frees: boolean) =>
+          chosen && !dryRun && offers.choose(agent.type, choice, by, frees)
+        const takeBack = async () => isFirst && choose(chosen?.before ?? null, true)
+        if (isFirst) await choose(chosen?.after ?? null, false)
         const kept = await files.write(planned).catch(async (error) => {
-          if (isFirst) await choose(chosen?.before ?? null)
+          await takeBack()
           throw error
         })
-        if (!kept) continue
-        if (!isFirst) await choose(chosen?.after ?? null)
+        if (!kept) {
+          await takeBack() // the next try begins with the choice that the user made
+          continue
+        }
+        if (!isFirst) await choose(chosen?.after ?? null, true)
         if (!dryRun) publishChange(facts, target)
         const report = reportOf(target, input, main, otherDiff, kept)
         if (!hasInvalidKey(gateway, main.text)) return report

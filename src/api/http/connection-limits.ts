@@ -130,6 +130,7 @@ export function limitConnections(
     const { socket } = this.req
     const connection = open.get(socket)
     if (connection?.response !== this) return // others follow in its pipeline
+    connection.request = undefined
     connection.response = undefined
     becomesIdle(socket)
   }

@@ -206,7 +206,8 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Read it again and repeat the change.',
   },
   body_too_large: {
-    happened: 'The body is larger than 1 MiB, or than 10 MiB for a tool call, `metrics/record` or an import.',
+    happened:
+      'The body has over 50,000 values, or is larger than 1 MiB (10 MiB for a tool call, `metrics/record` or an import).',
     todo: 'Send less data per request.',
   },
   config_too_large: {

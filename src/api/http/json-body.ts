@@ -7,7 +7,7 @@ const MAX_ERRORS = 20
 /** A body with more values than this takes longer to read than its size allows. */
 const MAX_VALUES = 50_000
 /** Of one object. No list of fields in the API is longer. */
-const MAX_MEMBERS = 1000
+const MAX_MEMBERS = 5000
 /** Names that can modify a prototype when a value is copied carelessly. */
 const UNSAFE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 

@@ -94,13 +94,14 @@ export function createListener(
     })
   })
   server.on('upgrade', (request, socket, head) => {
-    socket.on('error', () => socket.destroy())
+    socket.on('error', destroyThis)
     limits.afterResponses(socket as Socket, () => onUpgrade(request, socket, head))
   })
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (socket.destroyed) return
     if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
       reinsert(request, socket, head)
+      socket.off('error', destroyThis) // node:http listens again
       serveByNode.call(server, socket as Socket)
       return
     }
@@ -134,12 +135,16 @@ function plainConnections(
     onCut: (socket) => writeProblem(socket, invalidHttp()),
     onServing: limits.serving,
     onIdle: limits.idle,
-    isClosing: () => !server.listening,
+    server,
     keepAliveMs: LIMITS.keepAliveTimeout,
   })
   server.off('connection', serveByNode)
   server.on('connection', (socket: Socket) => plain.add(socket))
   return plain
+}
+
+function destroyThis(this: Duplex): void {
+  this.destroy()
 }
 
 /** Writes the refusal of an upgrade, at once unless it has to wait. */

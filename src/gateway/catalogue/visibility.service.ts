@@ -20,8 +20,15 @@ export interface AgentToolsStore {
   of(agentType: string): AgentTools | undefined
   /** By agent type: every agent whose tools were chosen. */
   all(): ReadonlyMap<string, AgentTools>
-  /** `edit` gets the current record; changes of one agent never overlap. False when `edit` returns undefined. */
-  change(agentType: string, edit: (current: AgentTools | undefined) => Edited | undefined): Promise<boolean>
+  /**
+   * `edit` gets the current record; changes of one agent never overlap. False when `edit` returns undefined. `frees`: it
+   * belongs to a change that is possible on a full disk.
+   */
+  change(
+    agentType: string,
+    edit: (current: AgentTools | undefined) => Edited | undefined,
+    frees?: boolean,
+  ): Promise<boolean>
 }
 
 interface Edited {
@@ -91,20 +98,34 @@ export function createVisibility(deps: Deps) {
   }
 
   /** `edit` gets the newest choice. */
-  async function save(type: string, edit: (before: AgentTools) => AgentTools, by: Caller): Promise<void> {
-    const isChanged = await store.change(type, (before = DEFAULT_AGENT_TOOLS) => {
+  async function save(
+    type: string,
+    edit: (before: AgentTools) => AgentTools,
+    by: Caller,
+    frees = false,
+  ): Promise<void> {
+    const edited = (before = DEFAULT_AGENT_TOOLS) => {
       const next = edit(before)
       const changed = differenceOf(before, next)
       if (Object.keys(changed).length === 0) return undefined
-      return { next, audit: { action: 'agent_tools_changed', subject: type, ...by, detail: { changed } } }
-    })
+      return {
+        next,
+        audit: { action: 'agent_tools_changed', subject: type, ...by, detail: { changed } },
+      } as const
+    }
+    const isChanged = await store.change(type, edited, frees)
     if (isChanged) facts.publish('agent_tools_changed', { agent_type: type })
   }
 
-  async function change(agentType: string, input: AgentToolsInput, by: Caller): Promise<AgentToolsView> {
+  async function change(
+    agentType: string,
+    input: AgentToolsInput,
+    by: Caller,
+    frees = false,
+  ): Promise<AgentToolsView> {
     const type = resolve(agentType)
     refuseUnknownServers(input)
-    await save(type, (before) => withInput(before, input), by)
+    await save(type, (before) => withInput(before, input), by, frees)
     return view(type)
   }
 

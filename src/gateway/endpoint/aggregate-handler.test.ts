@@ -105,6 +105,15 @@ describe('the merged endpoint', () => {
       { ...template, uri: 'none://{x}' },
     ])
       await expect(agent.complete({ ref, argument })).rejects.toMatchObject({ code: -32602 })
+    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`m${at}`, 0]))
+    for (const [ref, message] of [
+      [{ ...prompt, name: 'x'.repeat(2049) }, 'ref.name is larger than 2 KiB'],
+      [{ ...template, uri: 'x'.repeat(8193) }, 'ref.uri is larger than 8 KiB'],
+      [{ ...prompt, ...many }, 'ref has more than 1000 members'],
+    ] as const)
+      expect(await modern(service, 'completion/complete', { ref, argument })).toMatchObject({
+        error: { code: -32602, message },
+      })
   })
 
   test('an agent can read a resource that a tool result mentioned, from the server that mentioned it', async () => {

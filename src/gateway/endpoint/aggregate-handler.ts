@@ -10,6 +10,7 @@ import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-re
 import { pagesOf } from '../catalogue/app-pages.ts'
 import { isPage, wrap } from '../catalogue/wrapped-uri.ts'
 import { type Incoming, rawParams, refuseCursor } from '../messages/incoming-message.ts'
+import { refOf } from '../messages/large-params.ts'
 import { asRpcError, RpcError, resourceNotFound } from '../messages/rpc-error.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { progressTo, progressTokenIn, type RequestContext } from '../notify/request-context.ts'
@@ -169,7 +170,7 @@ export class AggregateHandler {
 
   #complete(message: Incoming, context: RequestContext): Promise<Buffer> {
     const params = rawParams(message)
-    const ref = isObject(message.params.ref) ? message.params.ref : {}
+    const ref = refOf(message.params)
     const send = (own: Params, serverId: string) => {
       const sent = replaced(params, { ref: withMembers(memberOf(params, 'ref'), own) })
       return this.#request('completion/complete', sent, serverId, context)

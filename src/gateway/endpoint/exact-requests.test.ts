@@ -167,6 +167,7 @@ test('every number, string and key order of an agent reaches every kind of serve
 const EXAMPLES: [string, string, boolean, boolean][] = [
   ['{"n":1234567890123456789,"i":1e400,"z":-0,"o":1.0,"d":1,"d":2}', '{"n":1.0}', false, false],
   ['{"n":1234567890123456789,\r\n"i":[1e400,\n-0],"o":1.0,"d":1,"d":2}', '{"n":1E2}', true, true],
+  [`{"n":1.0,"text":"${'x'.repeat(20_000)}"}`, '{"n":1.0}', false, false],
 ]
 
 test.each(ERAS)(

@@ -7,12 +7,12 @@ import {
   type Incoming,
   isJson,
   isModern,
+  nextRequestId,
   readBody,
   readIncoming,
   refuseUnknownVersion,
   serverIdIn,
 } from '../messages/incoming-message.ts'
-import { nextRequestId } from '../messages/request-number.ts'
 import { invalidRequest, keyRefusal, type RequestId, RpcError } from '../messages/rpc-error.ts'
 import { errorMessage, resultMessage, sendJson } from '../messages/rpc-response.ts'
 import type { ChangeNotifications } from '../notify/change-notifications.ts'
@@ -20,9 +20,15 @@ import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import type { RequestContext } from '../notify/request-context.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
 import type { Listen } from '../notify/subscriptions-listen.ts'
-import { ENTRY_BYTES, type KeptBytes } from '../sessions/kept-bytes.ts'
 import { type OnInstanceNote, RequestClient } from '../sessions/modern-request-client.ts'
-import type { Access, InstanceEvents, Session, Sessions } from '../sessions/sessions.ts'
+import {
+  type Access,
+  ENTRY_BYTES,
+  type InstanceEvents,
+  type KeptBytes,
+  type Session,
+  type Sessions,
+} from '../sessions/sessions.ts'
 import { BATCH_VERSION, BatchReply, batchIn, isAnswered, noBatches, readBatch } from './json-rpc-batch.ts'
 import { LegacyReply } from './legacy-reply.ts'
 import { capabilitiesIn, validateModern } from './modern-fields.ts'
@@ -144,7 +150,7 @@ export class McpEndpoint {
         onError(error)
       }
     }
-    readBody(request, onBody, onError, this.#deps.kept.ofKey(exchange.access.keyId))
+    readBody(request, onBody, onError, this.#deps.kept, exchange.access.keyId)
   }
 
   #receive(message: Incoming, exchange: Exchange): void {
@@ -155,11 +161,8 @@ export class McpEndpoint {
         this.#initialize(message, message.id, exchange)
       else this.#receiveLegacy(message, exchange)
     } catch (error) {
-      this.#deps.refused(
-        message,
-        { ...exchange.access, requestId: nextRequestId(), session: undefined },
-        error,
-      )
+      const context = { ...exchange.access, requestId: nextRequestId(), session: undefined }
+      this.#deps.refused(message, context, error)
       this.#fail(exchange.response, error, message.id ?? null)
     }
   }

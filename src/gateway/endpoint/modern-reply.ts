@@ -9,8 +9,8 @@ import { errorMessage, resultMessage, sendJson, sendResult } from '../messages/r
 import { progressTokenIn } from '../notify/request-context.ts'
 import { MAX_SERVER_REQUESTS, missingCapability, tooManyRequests } from '../sessions/ask-session.ts'
 import { DropCounter, EventStream, messageOf } from '../sessions/event-stream.ts'
-import { ENTRY_BYTES, type KeptBytes } from '../sessions/kept-bytes.ts'
 import type { Access } from '../sessions/sessions.ts'
+import { ENTRY_BYTES, type KeptBytes } from '../sessions/sessions.ts'
 import { capabilitiesIn } from './modern-fields.ts'
 import { PendingInputs } from './pending-input.ts'
 

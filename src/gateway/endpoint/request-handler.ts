@@ -14,6 +14,7 @@ import type { Upstreams } from '../../servers/shared/upstreams.ts'
 import type { AgentToolLists } from '../catalogue/agent-tool-lists.ts'
 import { LIST_TTL_MS, listResult } from '../catalogue/merge-prompts-and-resources.ts'
 import { type Incoming, rawParams, refuseCursor } from '../messages/incoming-message.ts'
+import { refOf } from '../messages/large-params.ts'
 import { asRpcError, RpcError } from '../messages/rpc-error.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import type { RequestContext } from '../notify/request-context.ts'
@@ -58,9 +59,10 @@ export function createRequestHandler(deps: Deps) {
 
   /** Throws when a request is about a prompt that is not listed or waits for approval. */
   function admitPrompt(serverId: string, { method, params }: Incoming, era: Era): void {
-    const ref = isObject(params.ref) && params.ref.type === 'ref/prompt' ? params.ref : undefined
-    const name = method === 'prompts/get' ? params.name : ref?.name
-    if (!approval || (method !== 'prompts/get' && !ref)) return
+    if (!approval) return
+    const ref = refOf(params)
+    if (method !== 'prompts/get' && ref.type !== 'ref/prompt') return
+    const name = method === 'prompts/get' ? params.name : ref.name
     const isListed = upstreams.get(serverId)?.catalogue?.prompts.some((prompt) => prompt.name === name)
     if (!isListed) throw new RpcError(CODES.params, `Unknown prompt: ${String(name).slice(0, 100)}`)
     try {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AnyRequest } from '../../kernel/http/http-types.ts'
 import {
@@ -8,10 +9,8 @@ import {
   isObject,
   MAX_REQUEST_DEPTH,
 } from '../../kernel/json/json-checks.ts'
-
 import type { Params } from '../../mcp/protocol/call-options.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
-import { memberNamed, membersOf } from '../../mcp/protocol/json-scan.ts'
 import {
   CODES,
   LEGACY_SERVER_VERSIONS,
@@ -21,7 +20,9 @@ import {
 } from '../../mcp/protocol/mcp-constants.ts'
 import {
   LARGE_BYTES,
+  memberNamed,
   memberOf,
+  membersOf,
   partAt,
   plainOf,
   RawJson,
@@ -203,8 +204,8 @@ export function rawParam({ body, text, paramsAt, params }: Incoming, name: strin
 
 /** Counts the bytes of a body while it arrives. `take` throws when there are too many. */
 interface Counted {
-  readonly take: (bytes: number) => void
-  readonly free: (bytes: number) => void
+  take(keyId: string, bytes: number): void
+  free(keyId: string, bytes: number): void
 }
 
 const MAX_BYTES = 10 * 1024 * 1024
@@ -215,6 +216,7 @@ export function readBody(
   onBody: (body: Buffer) => void,
   onError: (error: RpcError) => void,
   counted: Counted,
+  keyId: string,
 ): void {
   if ('body' in request) {
     onBody(request.body)
@@ -225,7 +227,6 @@ export function readBody(
   const stop = (error: RpcError) => {
     request.off('data', onData).off('end', onEnd).resume()
     forget()
-    parts.length = 0
     onError(error)
   }
   const onData = (part: Buffer) => {
@@ -234,7 +235,7 @@ export function readBody(
       return
     }
     try {
-      counted.take(part.length)
+      counted.take(keyId, part.length)
     } catch (error) {
       stop(error as RpcError)
       return
@@ -242,9 +243,11 @@ export function readBody(
     length += part.length
     parts.push(part)
   }
+  /** The request, and with it these functions, can live as long as its connection. */
   const forget = () => {
-    counted.free(length)
+    counted.free(keyId, length)
     length = 0
+    parts.length = 0
   }
   const onEnd = () => {
     const body = parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts, length)
@@ -304,3 +307,11 @@ export function cancelledKey(message: Incoming): unknown {
 /** Whether a Content-Type is that of JSON. */
 export const isJson = (type: string): boolean =>
   type === 'application/json' || /^application\/json\b/i.test(type)
+
+/** The id of a request in the log and in calls. Unique across restarts. */
+export const nextRequestId = (): string => {
+  requests += 1
+  return `${RUN}${requests.toString(36)}`
+}
+const RUN = `req_${randomBytes(6).toString('base64url')}`
+let requests = 0

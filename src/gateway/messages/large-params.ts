@@ -1,9 +1,17 @@
-import { hasMoreValues, isObject } from '../../kernel/json/json-checks.ts'
+import { hasMoreValues } from '../../kernel/json/json-checks.ts'
 import type { Params } from '../../mcp/protocol/call-options.ts'
 import { metaOf } from '../../mcp/protocol/json-rpc-message.ts'
-import { memberName, membersOf } from '../../mcp/protocol/json-scan.ts'
 import { CODES } from '../../mcp/protocol/mcp-constants.ts'
-import { partAt } from '../../mcp/protocol/raw-json.ts'
+import {
+  bytesIn,
+  isObjectJson,
+  memberName,
+  membersOf,
+  membersWith,
+  partAt,
+  plainOf,
+  type RawJson,
+} from '../../mcp/protocol/raw-json.ts'
 import { type RequestId, RpcError } from './rpc-error.ts'
 
 const KIB = 1024
@@ -17,7 +25,7 @@ const MAX_PROFILE_BYTES = 64 * KIB
 /** A value of two bytes takes up to a hundred bytes of memory. */
 const MAX_PROFILE_VALUES = 1000
 const MAX_FILTER_BYTES = 256 * KIB
-/** Of a message, and of its params. Requests have fewer than ten. */
+/** Of a message, of its params, and of a `ref`. Requests have fewer than ten. */
 export const MAX_MEMBERS = 1000
 
 /** The params that are kept, or that Toolroom reads itself. All others are only forwarded. */
@@ -26,7 +34,6 @@ const MOST_BYTES: Readonly<Record<string, number>> = {
   capabilities: MAX_PROFILE_BYTES,
   clientInfo: MAX_PROFILE_BYTES,
   notifications: MAX_FILTER_BYTES,
-  ref: 2 * MAX_URI_BYTES,
   uri: MAX_URI_BYTES,
   name: MAX_NAME_BYTES,
   cursor: MAX_NAME_BYTES,
@@ -51,8 +58,7 @@ export function readLargeParams(
     refuseManyValues(body.subarray(start, end), 'params', id)
   }
   const members = membersOf(body, start, MAX_MEMBERS)
-  if (members.length > 4 * MAX_MEMBERS)
-    throw new RpcError(CODES.params, `params has more than ${MAX_MEMBERS} members`, { id })
+  refuseManyMembers(members, 'params', id)
   const params: Record<string, unknown> = {}
   for (let at = 0; at < members.length; at += 4) {
     const name = memberName(body, members, at)
@@ -61,18 +67,32 @@ export function readLargeParams(
     else params[name] = value
   }
   refuseLong('progressToken', metaOf(params).progressToken, MAX_NAME_BYTES, id)
-  if (isObject(params.ref)) {
-    refuseLong('ref.name', params.ref.name, MAX_NAME_BYTES, id)
-    refuseLong('ref.uri', params.ref.uri, MAX_URI_BYTES, id)
-  }
   return params
+}
+
+const REF_MEMBERS = ['type', 'name', 'uri'] as const
+
+/** What Toolroom reads of the `ref` of a completion. Its other members are only forwarded. */
+export function refOf({ ref }: Params): Partial<Record<(typeof REF_MEMBERS)[number], unknown>> {
+  const { type, name, uri } = membersWith(ref, REF_MEMBERS)
+  return { type: plainOf(type), name: plainOf(name), uri: plainOf(uri) }
+}
+
+function refuseLargeRef(ref: RawJson, members: readonly number[], id: RequestId | undefined): void {
+  refuseManyMembers(members, 'ref', id)
+  const { type, name, uri } = membersWith(ref, REF_MEMBERS)
+  refuseLarge('ref.type', type, MAX_NAME_BYTES, id)
+  refuseLarge('ref.name', name, MAX_NAME_BYTES, id)
+  refuseLarge('ref.uri', uri, MAX_URI_BYTES, id)
 }
 
 function paramAt(body: Buffer, name: string, start: number, end: number, id: RequestId | undefined): unknown {
   const most = Object.hasOwn(MOST_BYTES, name) ? MOST_BYTES[name] : undefined
   if (most === undefined) {
     const part = partAt(body, start, end)
-    return part.isParsed ? part.value : part
+    if (part.isParsed) return part.value
+    if (name === 'ref' && isObjectJson(part)) refuseLargeRef(part, membersOf(body, start, MAX_MEMBERS), id)
+    return part
   }
   if (end - start > most + QUOTES) throw tooLarge(name, most, id)
   if (most === MAX_PROFILE_BYTES) refuseManyValues(body.subarray(start, end), name, id)
@@ -93,6 +113,15 @@ export function refuseLongId(bytes: number): void {
 
 function refuseLong(what: string, text: unknown, most: number, id: RequestId | undefined): void {
   if (typeof text === 'string' && Buffer.byteLength(text) > most) throw tooLarge(what, most, id)
+}
+
+function refuseLarge(what: string, part: unknown, most: number, id: RequestId | undefined): void {
+  if (bytesIn(part) > most + QUOTES) throw tooLarge(what, most, id)
+}
+
+function refuseManyMembers(members: readonly number[], what: string, id: RequestId | undefined): void {
+  if (members.length > 4 * MAX_MEMBERS)
+    throw new RpcError(CODES.params, `${what} has more than ${MAX_MEMBERS} members`, { id })
 }
 
 function refuseManyValues(json: Buffer, what: string, id: RequestId | undefined): void {

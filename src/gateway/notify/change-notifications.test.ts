@@ -9,8 +9,7 @@ import {
 import { newKey } from '../../../test/support/gateway.ts'
 import { post, register } from '../../../test/support/running-servers.ts'
 import { AUTHORISED, openTestService } from '../../../test/support/test-service.ts'
-import { KeptBytes } from '../sessions/kept-bytes.ts'
-import { Sessions } from '../sessions/sessions.ts'
+import { KeptBytes, Sessions } from '../sessions/sessions.ts'
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
 const TOOLS = { notifications: { toolsListChanged: true } }

@@ -4,7 +4,7 @@ import type { ResourceLocation } from '../catalogue/merge-prompts-and-resources.
 import { wrap } from '../catalogue/wrapped-uri.ts'
 import { refuseLongUri } from '../messages/large-params.ts'
 import { RpcError, resourceNotFound } from '../messages/rpc-error.ts'
-import type { KeptBytes } from '../sessions/kept-bytes.ts'
+import type { KeptBytes } from '../sessions/sessions.ts'
 import type { SubscribableServers, Subscriber } from './subscriber.ts'
 
 interface Deps extends SubscribableServers {

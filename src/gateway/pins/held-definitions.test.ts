@@ -142,7 +142,10 @@ describe('in hold mode', () => {
           expect(await errorOf('prompts/get', { name: prefix + name })).toMatchObject(refused)
           const ref = { type: 'ref/prompt', name: prefix + name }
           const argument = { name: 'path', value: '' }
-          expect(await errorOf('completion/complete', { ref, argument })).toMatchObject(refused)
+          for (const more of [{}, { x: 'x'.repeat(20_000) }])
+            expect(
+              await errorOf('completion/complete', { ref: { ...ref, ...more }, argument }),
+            ).toMatchObject(refused)
         }
         expect(await errorOf('prompts/get', { name: `${prefix}unknown` })).toMatchObject({ code: -32_602 })
         expect(await errorOf('prompts/get', { name: `${prefix}brief` })).toBeUndefined()

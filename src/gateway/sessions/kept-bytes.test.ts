@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { RpcError } from '../messages/rpc-error.ts'
-import { KeptBytes } from './kept-bytes.ts'
+import { KeptBytes } from './sessions.ts'
 
 const MIB = 1024 * 1024
 const errorOf = (work: () => void): RpcError | undefined => {

@@ -3,8 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { askSession } from './ask-session.ts'
-import { KeptBytes } from './kept-bytes.ts'
-import { type Session, Sessions } from './sessions.ts'
+import { KeptBytes, type Session, Sessions } from './sessions.ts'
 
 const DAY_MS = 24 * 3_600_000
 const EVENTS = { onNote: () => {}, onStarted: () => undefined }

@@ -109,8 +109,10 @@ export class TextIndex {
     let sums: Int32Array | undefined
     let cutAt = text.indexOf(CUT)
     let start = hashOf(text, MIN_LENGTH)
+    const [starts, shift] = [this.#starts, this.#shift]
     for (let at = 0; ; at += 1) {
-      if (this.#starts[this.#slotOf(start)] !== 0) {
+      // Not a function of its own, which would run for every character of every call.
+      if (starts[Math.imul(start, SPREAD) >>> shift] !== 0) {
         sums ??= sumsOf(text)
         while (cutAt !== -1 && cutAt < at + MIN_LENGTH) cutAt = text.indexOf(CUT, cutAt + 1)
         const length = this.#longestAt(text, at, sums, done) || this.#unfinishedAt(text, at, cutAt, start)
@@ -143,10 +145,14 @@ export class TextIndex {
 
   /** The length of what is left of a known text. */
   #unfinishedAt(text: string, at: number, cutAt: number, start: number): number {
-    const length = cutAt - at
     const alike = cutAt === -1 ? undefined : this.#byStart.get(start)
-    for (const one of alike ?? [])
+    for (const one of alike ?? []) {
+      let end = cutAt
+      // One of its own says nothing: the last one may be that of the cut.
+      for (let next = end; next !== -1 && one[end - at] === CUT; next = text.indexOf(CUT, end + 1)) end = next
+      const length = end - at
       if (one.length > length && text.startsWith(one.slice(0, length), at)) return length
+    }
     return 0
   }
 
@@ -160,12 +166,8 @@ export class TextIndex {
     return tier
   }
 
-  #slotOf(start: number): number {
-    return Math.imul(start, SPREAD) >>> this.#shift
-  }
-
   #countStart(text: string, by: 1 | -1): void {
-    const slot = this.#slotOf(hashOf(text, MIN_LENGTH))
+    const slot = Math.imul(hashOf(text, MIN_LENGTH), SPREAD) >>> this.#shift
     this.#starts[slot] = (this.#starts[slot] ?? 0) + by
   }
 

@@ -136,14 +136,7 @@ export class JsonRpcPeer {
     if (line.cut > 0) return this.#failResponse(line.bytes, `is larger than ${LIMIT}`)
     const message = readMessage(line.bytes)
     if (!message) {
-      const isTooDeep = isDeeperThan(line.bytes, MAX_MESSAGE_DEPTH)
-      const hasTooMany = hasMoreValues(line.bytes, MAX_VALUES)
-      const why = hasTooMany
-        ? `has more than ${MAX_VALUES} values`
-        : isTooDeep
-          ? `is nested deeper than ${MAX_MESSAGE_DEPTH} levels`
-          : invalidity(line.bytes)
-      return this.#failResponse(line.bytes, why)
+      return this.#failResponse(line.bytes, unreadable(line.bytes))
     }
     const { id, method } = message
     if (typeof method !== 'string') this.#settle(message, line)
@@ -336,10 +329,12 @@ function errorOf(error: unknown): object {
   return { code: typeof code === 'number' ? code : CODES.method, message: String(message ?? 'refused'), data }
 }
 
-/** Names the place, never the text: a result may contain a secret. */
-function invalidity(bytes: Buffer): string {
+/** Why the bytes are not a message. Names the place, never the text: a result may contain a secret. */
+function unreadable(bytes: Buffer): string {
+  if (isDeeperThan(bytes, MAX_MESSAGE_DEPTH)) return `is nested deeper than ${MAX_MESSAGE_DEPTH} levels`
   const at = invalidAt(bytes, { start: 0, end: bytes.length })
-  return at < 0 ? 'is not valid JSON' : `is not valid JSON at byte ${at + 1} of ${bytes.length}`
+  if (at >= 0) return `is not valid JSON at byte ${at + 1} of ${bytes.length}`
+  return hasMoreValues(bytes, MAX_VALUES) ? `has more than ${MAX_VALUES} values` : 'is not valid JSON'
 }
 
 const LIMIT = `${MESSAGE_MAX_BYTES / 1024 / 1024} MiB`

@@ -7,9 +7,18 @@ import {
   MAX_MESSAGE_DEPTH,
 } from '../../kernel/json/json-checks.ts'
 import { trimmed } from './json-items.ts'
-import { memberNamed, membersOf } from './json-scan.ts'
 import { CODES } from './mcp-constants.ts'
-import { LARGE_BYTES, partAt, plainOf, RawJson, rawMember, textOf, UnparsedJson } from './raw-json.ts'
+import {
+  LARGE_BYTES,
+  memberNamed,
+  membersOf,
+  partAt,
+  plainOf,
+  RawJson,
+  rawMember,
+  textOf,
+  UnparsedJson,
+} from './raw-json.ts'
 
 /** A JSON-RPC message, parsed. */
 export interface Message {

@@ -170,6 +170,11 @@ const MARGIN_BYTES = 8 * 1024
 /** The part of a payload that is needed to keep it. */
 const MAX_READ_BYTES = MAX_KEPT_BYTES + MARGIN_BYTES
 
+/** Are written as we write them: a secret is known in that spelling, too. */
+const ESCAPES = /(?:\\(?:u[\dA-Fa-f]{4}|["\\/bfnrt]))+/g
+/** Also the first half of a character that is written as two. */
+const UNFINISHED_ESCAPE = /(?:\\u[Dd][89ABab][\dA-Fa-f]{2})?(?:\\(?:u[\dA-Fa-f]{0,3})?)?$/
+
 /** Masks the secrets, and cuts what is larger than 64 KiB. `json`: at least its first 72 KiB. */
 function keptJson(json: string, secrets: KnownSecrets): KeptJson {
   if (Buffer.byteLength(json) > MAX_KEPT_BYTES) return beginning(json, secrets)
@@ -180,7 +185,8 @@ function keptJson(json: string, secrets: KnownSecrets): KeptJson {
 
 function beginning(json: string, secrets: KnownSecrets): KeptJson {
   const isCut = Buffer.byteLength(json) >= MAX_READ_BYTES
-  const read = isCut ? `${json.replace(/\uFFFD+$/, '')}…` : json
+  const whole = isCut ? `${json.replace(/\uFFFD+$/, '').replace(UNFINISHED_ESCAPE, '')}…` : json
+  const read = whole.replace(ESCAPES, (escapes) => JSON.stringify(JSON.parse(`"${escapes}"`)).slice(1, -1))
   const clean = Buffer.from(isHarmless(read, secrets) ? read : redactText(read, secrets))
   const end = Math.max(0, Math.min(MAX_KEPT_BYTES, clean.length - MARGIN_BYTES))
   return { text: clean.toString('utf8', 0, end).replace(/\uFFFD+$/, ''), cut: true, redacted: true }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { event, openRecorder, ownClock } from '../../../test/support/metrics.ts'
+import { event, NOON, openRecorder, ownClock } from '../../../test/support/metrics.ts'
 import { STEP_MS, WINDOW, WINDOWS, type WindowName } from './metric-history.ts'
 import { timeseriesOf } from './query/timeseries.ts'
 import type { Recorder } from './record/recorder.ts'
@@ -58,7 +58,7 @@ test('a clock that goes 365 days ahead for an hour and back has deleted no secon
   expect(counts(recorder)).toEqual([100, 100, 100, 100])
 })
 
-test('a clock that was set right and stays right deletes expired data again after an hour, a tenth at a time', () => {
+test('a clock that was set right and stays right deletes expired data again after a day, a tenth at a time', () => {
   const clock = ownClock()
   const { recorder, store } = openRecorder(clock)
   for (let n = 0; n < 300; n += 1) {
@@ -70,27 +70,47 @@ test('a clock that was set right and stays right deletes expired data again afte
   const seconds = () => store.read('seconds', 0, Infinity).length
   let before = seconds()
   expect(before).toBe(300)
-  for (let run = 0; run < 800; run += 1) {
+  const perDay = DAY / 10_000
+  for (let run = 0; run < perDay + 400; run += 1) {
     clock.pass(10_000)
     recorder.flush()
     const after = seconds()
-    if (run < 355) expect(after).toBe(300)
+    if (run < perDay) expect(after).toBe(300)
     expect(before - after).toBeLessThanOrEqual(Math.max(1, before * 0.1))
     before = after
   }
   expect(before).toBe(0)
 })
 
-test('a start whose clock is far ahead of the stored data deletes nothing for an hour', () => {
+test('a start whose clock is far ahead of the stored data deletes nothing for a day, or until a later start', () => {
   const clock = ownClock()
-  const { folder, recorder, store } = openRecorder(clock)
-  recorder.record([event({ ts: clock.now() })])
-  recorder.close()
-  store.close()
+  const start = (folder?: string) => {
+    const { recorder, store, ...others } = openRecorder({ ...(folder && { folder }), ...clock })
+    const end = () => {
+      recorder.close()
+      store.close()
+    }
+    const oldest = () => store.read('seconds', 0, NOON + DAY).length
+    return { recorder, oldest, end, ...others }
+  }
+  const first = start()
+  first.recorder.record([event({ ts: clock.now() })])
+  first.end()
+
   clock.jump(365 * DAY)
-  const again = openRecorder({ folder, ...clock })
-  for (let run = 0; run < 100; run += 1) again.recorder.flush()
-  expect(again.store.read('seconds', 0, Infinity)).toHaveLength(1)
+  const second = start(first.folder)
+  second.recorder.record([event({ ts: clock.now() })])
+  for (let run = 0; run < DAY / 10_000 - 10; run += 1) {
+    clock.pass(10_000)
+    second.recorder.flush()
+    if (run % 100 === 0) expect(second.oldest()).toBe(1)
+  }
+  expect(second.oldest()).toBe(1)
+  second.end()
+
+  const third = start(first.folder)
+  third.recorder.flush()
+  expect(third.oldest()).toBe(0)
 })
 
 type Step = readonly ['pass' | 'jump' | 'away' | 'call' | 'flush' | 'read', ms: number]

@@ -11,7 +11,8 @@ const MAX_FORM_BYTES = 1024
 const COOKIE_S = 600
 
 const Ticket = Type.Object({ ticket: Type.String({ pattern: '^[\\w-]{1,64}$' }) })
-const Place = Type.Object({ issuer: Type.String({ pattern: '^[\\w-]{1,64}$' }) })
+/** Any text: one that no login has gets the page of an unknown login. */
+const Place = Type.Object({ issuer: Type.String() })
 /** An issuer may add parameters of its own. */
 const Anything = anyObject()
 const OutcomeId = Type.Object({ id: Type.Optional(Type.String({ pattern: '^[\\w-]{0,64}$' })) })

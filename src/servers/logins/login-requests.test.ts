@@ -121,9 +121,11 @@ test('the page says who denied the access, and an answer to an unknown login is 
     auth: { state: 'refused', error: { code: 'access_denied' } },
   })
   expect(await audited(service, 'server_login_failed')).toMatchObject([{ issuer, code: 'access_denied' }])
-  const unknown = await browse(`${service.address}/oauth/callback?code=a&state=b`)
-  expect(unknown.url).toBe(`${service.address}/oauth/done`)
-  expect(unknown.html).toContain('No login is waiting for this answer')
+  for (const place of ['', '/of-an-issuer', '/no%20digest', `/${'x'.repeat(200)}`]) {
+    const unknown = await browse(`${service.address}/oauth/callback${place}?code=a&state=b`)
+    expect(unknown.url).toBe(`${service.address}/oauth/done`)
+    expect(unknown.html).toContain('No login is waiting for this answer')
+  }
 })
 
 test('a login whose server was changed meanwhile ends without a token, which would belong to another server', async () => {

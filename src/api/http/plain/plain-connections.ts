@@ -20,8 +20,8 @@ interface Deps {
   readonly onCut: (socket: Socket) => void
   readonly onServing: (socket: Socket) => void
   readonly onIdle: (socket: Socket) => void
-  /** Whether the service is shutting down. */
-  readonly isClosing: () => boolean
+  /** It listens until the service is shutting down. */
+  readonly server: { readonly listening: boolean }
   readonly keepAliveMs: number
 }
 
@@ -221,7 +221,7 @@ class PlainConnection {
     const early = this.#early && Buffer.concat(this.#early)
     this.#early = undefined
     this.#earlyBytes = 0
-    if (this.#deps.isClosing()) this.#socket.destroySoon()
+    if (!this.#deps.server.listening) this.#socket.destroySoon()
     else if (early) {
       this.#socket.resume()
       this.#onData(early)
